@@ -98,8 +98,8 @@ type Info struct {
 	Scans        int  // JPEG: scans in the file
 
 	progressive bool
-	pixelBytes  int64 // bytes a pixel takes in the decoder, and then as NRGBA
-	lossless    bool  // WebP: VP8L
+	pixelBytes  int64  // bytes a pixel takes in the decoder, and then as NRGBA
+	lossless    bool   // WebP: VP8L
 	frame       []byte // WebP: the first frame as a file of its own
 	frameX      int    // WebP animation: where it lies on the canvas
 	frameY      int
