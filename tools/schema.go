@@ -1,0 +1,187 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Schema is a JSON Schema in the plain subset that every client understands:
+// type, properties, items, enum, description, required, default, minimum,
+// maximum, minItems, maxItems, additionalProperties, and the file mark
+// x-mcp-file. The zero value allows anything.
+type Schema struct {
+	Type        string // "" allows every type (a member that may be null)
+	Description string
+	Properties  []Property // in the order clients see; for type object
+	Required    []string
+	Items       *Schema // for type array
+	Enum        []any
+	Default     any
+	Minimum     *float64
+	Maximum     *float64
+	MinItems    *int
+	MaxItems    *int
+	Open        bool // an object that may have other members than Properties
+	Image       bool // an image argument: marked x-mcp-file, and large values are kept out of validation
+}
+
+// Property is one named member of an object.
+type Property struct {
+	Name string
+	Schema
+}
+
+// MarshalJSON writes the schema with its keys in a fixed order.
+func (s Schema) MarshalJSON() ([]byte, error) {
+	var w objectWriter
+	w.text("type", s.Type)
+	w.text("description", s.Description)
+	if s.Image {
+		w.add("x-mcp-file", true)
+		w.add("x-mcp-file-accept", imageMIMETypes)
+	}
+	if s.Type == "object" {
+		w.add("properties", propertyList(s.Properties))
+	}
+	if len(s.Required) > 0 {
+		w.add("required", s.Required)
+	}
+	if s.Type == "object" && !s.Open {
+		w.add("additionalProperties", false)
+	}
+	if s.Items != nil {
+		w.add("items", s.Items)
+	}
+	if s.Enum != nil {
+		w.add("enum", s.Enum)
+	}
+	if s.Default != nil {
+		w.add("default", s.Default)
+	}
+	if s.Minimum != nil {
+		w.add("minimum", *s.Minimum)
+	}
+	if s.Maximum != nil {
+		w.add("maximum", *s.Maximum)
+	}
+	if s.MinItems != nil {
+		w.add("minItems", *s.MinItems)
+	}
+	if s.MaxItems != nil {
+		w.add("maxItems", *s.MaxItems)
+	}
+	return w.bytes()
+}
+
+// imageMIMETypes are the image types every tool accepts.
+var imageMIMETypes = []string{"image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"}
+
+type propertyList []Property
+
+func (l propertyList) MarshalJSON() ([]byte, error) {
+	var w objectWriter
+	for _, p := range l {
+		w.add(p.Name, p.Schema)
+	}
+	return w.bytes()
+}
+
+// JSON returns the schema as raw JSON, for [Tool.Input] and [Tool.Output].
+func (s Schema) JSON() json.RawMessage {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil // only a Default or Enum value that JSON cannot hold
+	}
+	return raw
+}
+
+// objectWriter writes the members of one JSON object in call order.
+type objectWriter struct {
+	buf bytes.Buffer
+	err error
+}
+
+func (w *objectWriter) text(key, value string) {
+	if value != "" {
+		w.add(key, value)
+	}
+}
+
+func (w *objectWriter) add(key string, value any) {
+	k, _ := json.Marshal(key)
+	v, err := json.Marshal(value)
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	if w.buf.Len() == 0 {
+		w.buf.WriteByte('{')
+	} else {
+		w.buf.WriteByte(',')
+	}
+	w.buf.Write(k)
+	w.buf.WriteByte(':')
+	w.buf.Write(v)
+}
+
+func (w *objectWriter) bytes() ([]byte, error) {
+	if w.buf.Len() == 0 {
+		w.buf.WriteByte('{')
+	}
+	w.buf.WriteByte('}')
+	return w.buf.Bytes(), w.err
+}
+
+// Object returns an object schema without other members than the given ones.
+func Object(required []string, properties ...Property) Schema {
+	return Schema{Type: "object", Properties: properties, Required: required}
+}
+
+// Text returns a string property.
+func Text(name, description string) Property {
+	return Property{name, Schema{Type: "string", Description: description}}
+}
+
+// Flag returns a boolean property with its default.
+func Flag(name, description string, def bool) Property {
+	return Property{name, Schema{Type: "boolean", Description: description, Default: def}}
+}
+
+// Number returns a number property within [low, high].
+func Number(name, description string, low, high float64) Property {
+	return Property{name, Schema{Type: "number", Description: description, Minimum: &low, Maximum: &high}}
+}
+
+// Integer returns an integer property within [low, high].
+func Integer(name, description string, low, high float64) Property {
+	return Property{name, Schema{Type: "integer", Description: description, Minimum: &low, Maximum: &high}}
+}
+
+// Choice returns a string property that takes one of values, the first by
+// default.
+func Choice(name, description string, values ...string) Property {
+	enum := make([]any, len(values))
+	for i, v := range values {
+		enum[i] = v
+	}
+	return Property{name, Schema{Type: "string", Description: description, Enum: enum, Default: values[0]}}
+}
+
+// Image returns the property of an image argument.
+func Image(name, description string) Property {
+	return Property{name, Schema{Type: "string", Description: description + " Data URI, file path or file:// on the server's machine, or base64.", Image: true}}
+}
+
+// Region returns the property of a rectangle in pixels of the upright original.
+func Region(name, description string) Property {
+	s := Object([]string{"left", "top", "width", "height"},
+		Integer("left", "Left edge in pixels.", 0, maxCoordinate),
+		Integer("top", "Top edge in pixels.", 0, maxCoordinate),
+		Integer("width", "Width in pixels.", 1, maxCoordinate),
+		Integer("height", "Height in pixels.", 1, maxCoordinate))
+	s.Description = description
+	return Property{name, s}
+}
+
+// maxCoordinate bounds coordinates in schemas; the image's own size is what a
+// region is checked against.
+const maxCoordinate = 32767
