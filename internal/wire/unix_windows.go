@@ -1,0 +1,9 @@
+package wire
+
+import "net"
+
+// ListenUnix answers [ErrUnavailable].
+func ListenUnix(string) (net.Listener, error) { return nil, ErrUnavailable }
+
+// sameUser is never asked: there is no listener here.
+func sameUser(*net.UnixConn) error { return ErrUnavailable }
