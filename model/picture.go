@@ -9,12 +9,13 @@ import (
 	"github.com/visions-mcp/visions/internal/imaging"
 )
 
-// Bounds on what is sent. Model runners crash on a picture smaller than one
-// patch of their vision tower (28 or 32 pixels, two patches are safe) and choke
-// on very long strips.
+// Bounds on what is sent. Model runners crash on a picture that is smaller than
+// one patch of their vision tower (28 or 32 pixels, two patches are safe), also
+// after they have scaled it to a longest side of 224 pixels: a shape of 7 to 1
+// then keeps 32.
 const (
 	minEdge   = 56 // pixels
-	maxAspect = 20 // longer side to shorter
+	maxAspect = 7  // longer side to shorter
 )
 
 // jpegFrom is the size in bytes above which a PNG is tried as JPEG.
