@@ -10,7 +10,9 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"os"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -159,7 +161,9 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request) (body []byte, ok 
 	if r.ContentLength > limit {
 		return tooLong()
 	}
-	in := http.MaxBytesReader(w, r.Body, limit)
+	slow := &patientReader{r.Body, http.NewResponseController(w)}
+	defer slow.done()
+	in := http.MaxBytesReader(w, slow, limit)
 	size := r.ContentLength
 	if size < 0 {
 		size = readPiece
@@ -182,12 +186,36 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request) (body []byte, ok 
 			return tooLong()
 		case err == io.EOF, err == io.ErrUnexpectedEOF, err == nil && r.ContentLength >= 0:
 			return body, true
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			refuse(w, http.StatusRequestTimeout, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the body stopped coming for %v", bodyPause))
+			return body, false
 		case err != nil:
 			refuse(w, http.StatusBadRequest, nil, jsonrpc.CodeParseError, "the body could not be read: "+err.Error())
 			return body, false
 		}
 		size = min(2*size, limit+1)
 	}
+}
+
+// bodyPause is how long a body may stop coming: meanwhile it holds a part of
+// the byte budget.
+const bodyPause = 10 * time.Second
+
+// patientReader gives each read of a body its own deadline.
+type patientReader struct {
+	io.ReadCloser
+	rc *http.ResponseController
+}
+
+func (p *patientReader) Read(b []byte) (int, error) {
+	p.rc.SetReadDeadline(time.Now().Add(bodyPause)) //nolint:errcheck // a server without deadlines has none
+	return p.ReadCloser.Read(b)
+}
+
+// done lifts the deadline: the server goes on reading to notice a client that
+// leaves.
+func (p *patientReader) done() {
+	p.rc.SetReadDeadline(time.Time{}) //nolint:errcheck // see Read
 }
 
 // connKey is a TCP connection in a request's context.

@@ -364,6 +364,11 @@ func TestStateful(t *testing.T) {
 	if status, body, _ := s.ask("POST", "/mcp", `{"jsonrpc":"2.0","method":"tools/list","params":{`+meta+`},"id":7}`, modern, "Mcp-Method: tools/list"); status != 200 || !strings.Contains(body, "resultType") {
 		t.Errorf("modern: %d %s", status, body)
 	}
+	stream := s.do("GET", "/mcp", "", "Accept: text/event-stream", ids[0]) // Shutdown, at cleanup, must end it
+	t.Cleanup(func() { stream.Body.Close() })
+	if line, err := bufio.NewReader(stream.Body).ReadString('\n'); err != nil || line != ": ok\n" {
+		t.Errorf("event stream: %q, %v", line, err)
+	}
 	if status, body, _ := s.ask("DELETE", "/mcp", "", ids[1]); status != 204 {
 		t.Errorf("delete: %d %s", status, body)
 	}
@@ -423,5 +428,29 @@ func TestBadSettings(t *testing.T) {
 		if _, err := httpd.New(srv, c); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
+	}
+}
+
+func TestBudget(t *testing.T) {
+	budget := wire.NewBudget(1 << 20)
+	s := serve(t, httpd.Config{Budget: budget})
+	body := `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"size","arguments":{"a":"` + strings.Repeat("x", 600<<10) + `"}},"id":1}`
+	hold, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(hold, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 700000\r\n\r\n")
+	for budget.Used() == 0 {
+		runtime.Gosched()
+	}
+	if status, answer, head := s.ask("POST", "/mcp", body); status != 503 || head.Get("Retry-After") == "" || !strings.Contains(answer, "MaxBytesInFlight (1048576 bytes)") {
+		t.Errorf("over the budget: %d %s", status, answer)
+	}
+	hold.Close()
+	for budget.Used() > 0 {
+		runtime.Gosched()
+	}
+	if status, answer, _ := s.ask("POST", "/mcp", body); status != 200 {
+		t.Errorf("within the budget: %d %s", status, answer)
 	}
 }

@@ -204,6 +204,10 @@ func (c *Conn) readLines() error {
 	lines := newLineReader(c.r, c.o.MaxMessageBytes, c.o.Budget, c.touch)
 	for {
 		line, id, err := lines.next()
+		if c.hasEnded() {
+			c.o.Budget.Release(int64(len(line)))
+			return io.EOF // nobody serves what came too late
+		}
 		switch {
 		case errors.Is(err, errTooLong):
 			err = c.refuse(id, rpcError(jsonrpc.CodeInvalidRequest,
@@ -218,6 +222,12 @@ func (c *Conn) readLines() error {
 			return err
 		}
 	}
+}
+
+func (c *Conn) hasEnded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
 }
 
 func (c *Conn) refuse(id json.RawMessage, e *jsonrpc.Error) error {

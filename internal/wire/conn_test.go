@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -429,4 +430,53 @@ func TestSDKClient(t *testing.T) {
 	}
 	session.Close()
 	p.ended()
+}
+
+// plainReader hides what its reader can do beside Read.
+type plainReader struct{ io.Reader }
+
+func TestPlainReader(t *testing.T) {
+	settled(t)
+	r, hold := io.Pipe()
+	var out bytes.Buffer
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- wire.NewConn(newTools().Server, plainReader{r}, &out, wire.Options{}).Run(ctx)
+	}()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("Run: %v", err)
+	}
+	io.WriteString(hold, callLine("1", "echo", "{}")+"\n") // is read by what stayed behind, and ends it
+	if out.Len() > 0 {
+		t.Errorf("written after the end: %s", out.String())
+	}
+}
+
+func TestStuckHandlerIsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTools()
+		stuck := make(chan struct{})
+		s.add("stuck", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			s.started <- "stuck"
+			<-stuck
+			return text("late"), nil
+		})
+		client, server := net.Pipe()
+		conn := wire.NewConn(s.Server, server, server, wire.Options{Close: true})
+		done := make(chan error, 1)
+		go func() { done <- conn.Run(context.Background()) }()
+		io.WriteString(client, callLine("1", "stuck", "{}")+"\n")
+		<-s.started
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := conn.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if err := <-done; err == nil || !strings.Contains(err.Error(), "1 calls did not return") {
+			t.Errorf("Run: %v", err)
+		}
+		close(stuck)
+	})
 }
