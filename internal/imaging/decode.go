@@ -34,14 +34,17 @@ func Decode(ctx context.Context, data []byte, lim Limits) (m *Image, info Info, 
 			m, err = nil, &Error{Class: ClassCorrupt, Format: info.Format, Message: fmt.Sprintf("the decoder failed inside: %v", p)}
 		}
 	}()
-	src, err := decode(&contextReader{ctx, bytes.NewReader(data)}, info)
+	if info.Format == "webp" {
+		data = info.frame
+	}
+	src, err := decode(&contextReader{ctx, bytes.NewReader(data)}, info.Format)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, info, cause
 		}
 		return nil, info, decodeError(info.Format, err)
 	}
-	m = FromImage(src)
+	m = adopt(src)
 	if info.Format == "webp" || info.Format == "gif" {
 		m = onCanvas(m, info, src.Bounds().Min)
 	}
@@ -51,8 +54,8 @@ func Decode(ctx context.Context, data []byte, lim Limits) (m *Image, info Info, 
 	return orient(m, info.Orientation), info, nil
 }
 
-func decode(r io.Reader, info Info) (image.Image, error) {
-	switch info.Format {
+func decode(r io.Reader, format string) (image.Image, error) {
+	switch format {
 	case "png":
 		return png.Decode(r)
 	case "jpeg":
@@ -60,10 +63,26 @@ func decode(r io.Reader, info Info) (image.Image, error) {
 	case "gif":
 		return gif.Decode(r)
 	case "webp":
-		return webp.Decode(bytes.NewReader(info.frame))
+		return webp.Decode(r)
 	default:
 		return bmp.Decode(r)
 	}
+}
+
+// adopt makes an Image of what a decoder returned, without a copy where the
+// pixels already have the right layout.
+func adopt(src image.Image) *Image {
+	switch s := src.(type) {
+	case *image.NRGBA:
+		if s.Rect.Min == (image.Point{}) && s.Stride == 4*s.Rect.Dx() {
+			return &Image{NRGBA: s, Opaque: opaque(s.Pix)}
+		}
+	case *image.RGBA: // opaque: premultiplied and straight are the same
+		if s.Rect.Min == (image.Point{}) && s.Stride == 4*s.Rect.Dx() && opaque(s.Pix) {
+			return &Image{NRGBA: &image.NRGBA{Pix: s.Pix, Stride: s.Stride, Rect: s.Rect}, Opaque: true}
+		}
+	}
+	return FromImage(src)
 }
 
 // contextReader ends a decoder's reading when ctx ends.
@@ -97,7 +116,7 @@ func decodeError(format string, err error) error {
 	var unsupported jpeg.UnsupportedError
 	var pngUnsupported png.UnsupportedError
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), strings.Contains(err.Error(), "not enough pixel data"):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), strings.Contains(err.Error(), "not enough"):
 		class = ClassTruncated
 	case errors.As(err, &unsupported), errors.As(err, &pngUnsupported), errors.Is(err, bmp.ErrUnsupported):
 		class = ClassUnsupported

@@ -41,24 +41,3 @@ func exifOrientation(b []byte) int {
 	}
 	return 1
 }
-
-// orient returns the image turned upright from an EXIF orientation.
-func orient(m *Image, orientation int) *Image {
-	switch orientation {
-	case 2:
-		return flip(m)
-	case 3:
-		return Rotate(m, 180)
-	case 4:
-		return flip(Rotate(m, 180))
-	case 5:
-		return flip(Rotate(m, 90))
-	case 6:
-		return Rotate(m, 90)
-	case 7:
-		return flip(Rotate(m, 270))
-	case 8:
-		return Rotate(m, 270)
-	}
-	return m
-}

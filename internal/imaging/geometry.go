@@ -18,38 +18,53 @@ func Crop(m *Image, r image.Rectangle) *Image {
 // Rotate turns the image clockwise by 90, 180 or 270 degrees; other angles
 // return it as it is.
 func Rotate(m *Image, degrees int) *Image {
-	w, h := m.Width(), m.Height()
-	var out *Image
-	var target func(x, y int) int // byte offset in out of the pixel at x, y
 	switch degrees {
 	case 90:
-		out = newLike(m, h, w)
-		target = func(x, y int) int { return x*out.Stride + 4*(h-1-y) }
+		return orient(m, 6)
 	case 180:
-		out = newLike(m, w, h)
-		target = func(x, y int) int { return (h-1-y)*out.Stride + 4*(w-1-x) }
+		return orient(m, 3)
 	case 270:
-		out = newLike(m, h, w)
-		target = func(x, y int) int { return (w-1-x)*out.Stride + 4*y }
-	default:
-		return m
+		return orient(m, 8)
 	}
-	for y := range h {
-		row := m.row(y)
-		for x := range w {
-			binary.LittleEndian.PutUint32(out.Pix[target(x, y):], binary.LittleEndian.Uint32(row[4*x:]))
-		}
-	}
-	return out
+	return m
 }
 
-// flip mirrors the image left to right.
-func flip(m *Image) *Image {
-	out := newLike(m, m.Width(), m.Height())
-	for y := range m.Height() {
-		in, to := m.row(y), out.row(y)
-		for x := 0; x < len(in); x += 4 {
-			copy(to[len(in)-4-x:len(in)-x], in[x:x+4])
+// orient returns the image turned upright from an EXIF orientation (EXIF 2.32,
+// 4.6.4, Orientation); 1 and values that do not exist return it as it is.
+func orient(m *Image, orientation int) *Image {
+	if orientation < 2 || orientation > 8 {
+		return m
+	}
+	w, h := m.Width(), m.Height()
+	out := newLike(m, w, h)
+	if orientation >= 5 {
+		out = newLike(m, h, w)
+	}
+	// The pixel x, y goes to byte offset start + x*across + y*down.
+	right, below := 4, out.Stride
+	lastX, lastY := 4*(out.Width()-1), out.Stride*(out.Height()-1)
+	var start, across, down int
+	switch orientation {
+	case 2:
+		start, across, down = lastX, -right, below
+	case 3:
+		start, across, down = lastX+lastY, -right, -below
+	case 4:
+		start, across, down = lastY, right, -below
+	case 5:
+		start, across, down = 0, below, right
+	case 6:
+		start, across, down = lastX, below, -right
+	case 7:
+		start, across, down = lastX+lastY, -below, -right
+	case 8:
+		start, across, down = lastY, -below, right
+	}
+	for y := range h {
+		row, to := m.row(y), start+y*down
+		for x := 0; x < len(row); x += 4 {
+			binary.LittleEndian.PutUint32(out.Pix[to:], binary.LittleEndian.Uint32(row[x:]))
+			to += across
 		}
 	}
 	return out

@@ -36,8 +36,9 @@ func (m *Image) Height() int { return m.Rect.Dy() }
 // row returns the bytes of row y.
 func (m *Image) row(y int) []byte { return m.Pix[y*m.Stride : y*m.Stride+4*m.Width()] }
 
-// FromImage converts any image. Straight (not premultiplied) colours stay
-// exact; 16-bit channels are rounded to the nearest of 256 levels.
+// FromImage converts any image; an [Image] is returned as it is. Straight (not
+// premultiplied) and opaque colours stay exact; 16-bit channels are rounded to
+// the nearest of 256 levels.
 func FromImage(src image.Image) *Image {
 	if m, ok := src.(*Image); ok {
 		return m
@@ -61,16 +62,21 @@ func FromImage(src image.Image) *Image {
 		}
 	case *image.Paletted:
 		fromPaletted(dst, s)
-	case *image.RGBA, *image.RGBA64:
-		if o, ok := src.(interface{ Opaque() bool }); ok && o.Opaque() {
-			rgba := &image.RGBA{Pix: dst.Pix, Stride: dst.Stride, Rect: dst.Rect}
-			draw.Draw(rgba, dst.Rect, src, b.Min, draw.Src)
-			break
+	case *image.RGBA:
+		for y := range dst.Height() {
+			copy(dst.row(y), s.Pix[s.PixOffset(b.Min.X, b.Min.Y+y):])
 		}
-		fromAny(dst, src)
-	case *image.Gray, *image.YCbCr, *image.CMYK: // opaque kinds: premultiplied and straight are the same
-		rgba := &image.RGBA{Pix: dst.Pix, Stride: dst.Stride, Rect: dst.Rect}
-		draw.Draw(rgba, dst.Rect, src, b.Min, draw.Src)
+		straighten(dst)
+	case *image.NYCbCrA:
+		drawOpaque(dst, &s.YCbCr, b.Min)
+		for y := range dst.Height() {
+			d, alpha := dst.row(y), s.A[s.AOffset(b.Min.X, b.Min.Y+y):]
+			for x := range dst.Width() {
+				d[4*x+3] = alpha[x]
+			}
+		}
+	case *image.Gray, *image.YCbCr, *image.CMYK:
+		drawOpaque(dst, src, b.Min)
 	default:
 		fromAny(dst, src)
 	}
@@ -78,6 +84,14 @@ func FromImage(src image.Image) *Image {
 	return dst
 }
 
+// drawOpaque draws an image of an opaque kind, for which premultiplied and
+// straight colours are the same.
+func drawOpaque(dst *Image, src image.Image, at image.Point) {
+	rgba := &image.RGBA{Pix: dst.Pix, Stride: dst.Stride, Rect: dst.Rect}
+	draw.Draw(rgba, dst.Rect, src, at, draw.Src)
+}
+
+// fromAny goes through color.Color, a pixel at a time.
 func fromAny(dst *Image, src image.Image) {
 	b := src.Bounds()
 	for y := range dst.Height() {
@@ -90,9 +104,9 @@ func fromAny(dst *Image, src image.Image) {
 
 func fromNRGBA64(dst *Image, s *image.NRGBA64) {
 	for y := range dst.Height() {
-		in := s.Pix[y*s.Stride:]
-		for i := range dst.row(y) {
-			dst.row(y)[i] = round16(uint16(in[2*i])<<8 | uint16(in[2*i+1]))
+		d, in := dst.row(y), s.Pix[y*s.Stride:]
+		for i := range d {
+			d[i] = round16(uint16(in[2*i])<<8 | uint16(in[2*i+1]))
 		}
 	}
 }

@@ -7,18 +7,19 @@ type Limits struct {
 	Bytes        int64 // encoded size; default 64 MiB
 	Side         int   // pixels of the longer side; default 32,767
 	Pixels       int64 // width times height; default 40,000,000
-	DecodedBytes int64 // memory of the decoder's own pixel type; default 320 MB
+	DecodedBytes int64 // memory of the decoder's own pixel type; default 256 MB
 	Scans        int   // scans of a progressive JPEG; default 100
 	Chunks       int   // chunks of a PNG; default 1,000,000
 }
 
-// Defaults of [Limits]. 40 megapixels is five 4K screens; the rest follows from
-// it: eight bytes a pixel is the dearest kind (16 bit RGBA).
+// Defaults of [Limits]. 40 megapixels is five 4K screens. 256 MB is 32 megapixels
+// at eight bytes (16 bits a channel) and 34 of a progressive JPEG in 4:2:0; with
+// the result beside it a decode stays under 512 MiB.
 const (
 	DefaultBytes        = 64 << 20
 	DefaultSide         = 32767
 	DefaultPixels       = 40_000_000
-	DefaultDecodedBytes = 320_000_000
+	DefaultDecodedBytes = 256_000_000
 	DefaultScans        = 100
 	DefaultChunks       = 1_000_000
 )
@@ -98,21 +99,26 @@ type Info struct {
 	Scans        int  // JPEG: scans in the file
 
 	progressive bool
-	pixelBytes  int64  // bytes a pixel takes in the decoder, and then as NRGBA
-	lossless    bool   // WebP: VP8L
+	channels    int    // PNG: samples a pixel
+	decodeBytes int64  // bytes the decoder allocates, without the result
 	frame       []byte // WebP: the first frame as a file of its own
 	frameX      int    // WebP animation: where it lies on the canvas
 	frameY      int
 }
 
 // DecodeCost is about how many bytes decoding takes at its peak: the decoder's
-// own pixels and the result.
+// own pixels, the result, and the result turned upright where it lies on its side.
 func (i Info) DecodeCost() int64 {
-	return int64(i.StoredWidth) * int64(i.StoredHeight) * (i.pixelBytes + 4)
+	result := 4 * int64(i.StoredWidth) * int64(i.StoredHeight)
+	if i.Orientation > 1 {
+		result *= 2
+	}
+	return i.decodeBytes + result
 }
 
-// check applies the limits that every format shares.
-func (i *Info) check(l Limits) error {
+// check applies the limits that every format shares. pixelBytes is what a pixel
+// takes in the decoder.
+func (i *Info) check(l Limits, pixelBytes float64) error {
 	w, h := int64(i.StoredWidth), int64(i.StoredHeight)
 	if w <= 0 || h <= 0 {
 		return refuse(ClassDimension, i.Format, "the image is %dx%d: a side must be at least 1 pixel", w, h)
@@ -126,8 +132,9 @@ func (i *Info) check(l Limits) error {
 	if w*h > l.Pixels {
 		return refuse(ClassPixels, i.Format, "the image is %dx%d, %d pixels (limit %d pixels); scale it down or cut it first", w, h, w*h, l.Pixels)
 	}
-	if n := w * h * i.pixelBytes; n > l.DecodedBytes {
-		return refuse(ClassPixels, i.Format, "the image is %dx%d and would take %d bytes to decode (limit %d)", w, h, n, l.DecodedBytes)
+	i.decodeBytes = int64(float64(w*h) * pixelBytes)
+	if i.decodeBytes > l.DecodedBytes {
+		return refuse(ClassPixels, i.Format, "the image is %dx%d and would take %d bytes to decode (limit %d bytes); scale it down or save it with 8 bits a channel", w, h, i.decodeBytes, l.DecodedBytes)
 	}
 	return nil
 }

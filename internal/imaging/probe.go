@@ -18,7 +18,7 @@ func Probe(data []byte, lim Limits) (Info, error) {
 		return Info{}, refuse(ClassBytes, "", "the image has %d bytes (limit %d bytes)", len(data), lim.Bytes)
 	}
 	format := Sniff(data)
-	i := Info{Format: format, MIME: "image/" + format, Orientation: 1, Depth: 8, pixelBytes: 4}
+	i := Info{Format: format, MIME: "image/" + format, Orientation: 1, Depth: 8}
 	var err error
 	switch format {
 	case "png":
@@ -72,10 +72,10 @@ func Sniff(data []byte) string {
 	}
 	head := strings.ToLower(string(bytes.TrimLeft(data[:min(len(data), 1024)], "\ufeff \t\r\n")))
 	switch {
-	case strings.Contains(head, "<svg"):
-		return "svg"
 	case strings.HasPrefix(head, "<!doctype html"), strings.HasPrefix(head, "<html"):
 		return "html"
+	case strings.Contains(head, "<svg"):
+		return "svg"
 	}
 	return ""
 }
@@ -89,11 +89,16 @@ func brand(data []byte) string {
 }
 
 func isoFormat(data []byte) string {
-	switch b := brand(data); b {
-	case "heic", "heix", "hevc", "hevx", "heim", "heis", "mif1", "msf1":
+	switch brand(data) {
+	case "heic", "heix", "hevc", "hevx", "heim", "heis":
 		return "heic"
 	case "avif", "avis":
 		return "avif"
+	case "mif1", "msf1": // the generic brands: the compatible ones say more
+		if bytes.Contains(data[:min(len(data), 64)], []byte("avif")) {
+			return "avif"
+		}
+		return "heic"
 	}
 	return ""
 }

@@ -19,8 +19,8 @@ const (
 	markerAPP2 = 0xe2
 )
 
-// maxScanWork bounds progressive refinement: scans times pixels. 100 scans of
-// 25 megapixels take seconds; encoders write about ten.
+// maxScanWork bounds scans times pixels. 100 scans of 25 megapixels take many
+// seconds; encoders write one to ten.
 const maxScanWork = 600_000_000
 
 // minJPEGBitsPerBlock is the least that a baseline 8x8 block takes: a code for
@@ -67,9 +67,6 @@ func (w *jpegWalk) segment() (done bool, err error) {
 		return false, refuse(ClassCorrupt, "jpeg", "%d fill bytes before a marker (limit %d)", w.at-fill, maxFill)
 	}
 	if w.at+1 >= len(w.data) {
-		if w.i.Scans > 0 && w.frame {
-			return false, w.short()
-		}
 		return false, w.short()
 	}
 	marker := w.data[w.at+1]
@@ -98,7 +95,7 @@ func (w *jpegWalk) segment() (done bool, err error) {
 	switch {
 	case marker >= markerSOF0 && marker <= 0xcf && marker != markerDHT && marker != 0xc8 && marker != 0xcc:
 		return false, w.header(marker, body)
-	case marker == markerAPP1 && bytes.HasPrefix(body, []byte("Exif\x00\x00")):
+	case marker == markerAPP1 && w.i.Orientation == 1 && bytes.HasPrefix(body, []byte("Exif\x00\x00")):
 		w.i.Orientation = exifOrientation(body[6:])
 	case marker == markerAPP2 && bytes.HasPrefix(body, []byte("ICC_PROFILE\x00")):
 		w.i.ICC = true
@@ -119,14 +116,11 @@ func (w *jpegWalk) header(marker byte, body []byte) error {
 	w.i.Depth = int(body[0])
 	w.i.StoredHeight, w.i.StoredWidth = int(binary.BigEndian.Uint16(body[1:])), int(binary.BigEndian.Uint16(body[3:]))
 	w.i.progressive = marker == markerSOF2
-	w.i.pixelBytes = 3
-	if body[5] == 4 {
-		w.i.pixelBytes = 4
-	}
+	pixelBytes := samplesPerPixel(body[5:])
 	if w.i.progressive {
-		w.i.pixelBytes += 4 * int64(min(body[5], 4)) // int32 coefficients
+		pixelBytes *= 1 + 4 // an int32 coefficient beside each sample
 	}
-	if err := w.i.check(w.lim); err != nil {
+	if err := w.i.check(w.lim, pixelBytes); err != nil {
 		return err
 	}
 	blocks := int64((w.i.StoredWidth+7)/8) * int64((w.i.StoredHeight+7)/8)
@@ -136,11 +130,27 @@ func (w *jpegWalk) header(marker byte, body []byte) error {
 	return nil
 }
 
+// samplesPerPixel is how many samples the decoder keeps for a pixel: three in
+// 4:4:4, one and a half in 4:2:0. components is a frame header from its count on.
+func samplesPerPixel(components []byte) float64 {
+	n := int(components[0])
+	if len(components) < 1+3*n {
+		return float64(n)
+	}
+	sum, wide, high := 0, 1, 1
+	for c := range n {
+		factors := components[1+3*c+1]
+		h, v := int(factors>>4), int(factors&15)
+		sum, wide, high = sum+h*v, max(wide, h), max(high, v)
+	}
+	return max(1, float64(sum)/float64(wide*high))
+}
+
 // scan steps over entropy-coded data to the next marker.
 func (w *jpegWalk) scan() error {
 	w.i.Scans++
 	pixels := int64(w.i.StoredWidth) * int64(w.i.StoredHeight)
-	if w.i.Scans > w.lim.Scans || w.i.progressive && int64(w.i.Scans)*pixels > maxScanWork {
+	if w.i.Scans > w.lim.Scans || int64(w.i.Scans)*pixels > maxScanWork {
 		return refuse(ClassScans, "jpeg", "%d scans of %dx%d pixels (limits: %d scans, %d pixels over all scans)", w.i.Scans, w.i.StoredWidth, w.i.StoredHeight, w.lim.Scans, maxScanWork)
 	}
 	for {

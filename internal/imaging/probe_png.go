@@ -17,7 +17,7 @@ const deflateSlack = 4096
 // pixels.
 const chunksBeforeData = 10_000
 
-var pngChannels = map[byte]int64{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+var pngChannels = map[byte]int{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 
 // probePNG walks the chunks.
 func probePNG(i *Info, data []byte, lim Limits) error {
@@ -72,15 +72,14 @@ func probePNG(i *Info, data []byte, lim Limits) error {
 	if !seen.header || !seen.data || !seen.end {
 		return refuse(ClassTruncated, "png", "the file ends early (header %t, pixels %t, end mark %t)", seen.header, seen.data, seen.end)
 	}
-	raw := int64(i.StoredHeight) * ((int64(i.StoredWidth)*int64(i.Depth)*int64(i.Scans)+7)/8 + 1)
-	i.Scans = 0
+	raw := int64(i.StoredHeight) * ((int64(i.StoredWidth)*int64(i.Depth)*int64(i.channels)+7)/8 + 1)
 	if idat*maxDeflateRatio+deflateSlack < raw {
 		return refuse(ClassTruncated, "png", "%d bytes of data cannot hold the %dx%d pixels that the header claims", idat, i.StoredWidth, i.StoredHeight)
 	}
 	return nil
 }
 
-// pngHeader reads IHDR. Until the end of the walk Scans holds the channels.
+// pngHeader reads IHDR.
 func pngHeader(i *Info, body, typed []byte, sum uint32, lim Limits) error {
 	if len(body) != 13 {
 		return refuse(ClassCorrupt, "png", "IHDR has %d bytes, not 13", len(body))
@@ -95,9 +94,10 @@ func pngHeader(i *Info, body, typed []byte, sum uint32, lim Limits) error {
 	}
 	i.StoredWidth, i.StoredHeight, i.Depth = int(w), int(h), int(body[8])
 	i.Alpha = body[9] == 4 || body[9] == 6
-	i.Scans = int(channels)
+	i.channels = channels
+	pixelBytes := 4.0
 	if i.Depth == 16 {
-		i.pixelBytes = 8
+		pixelBytes = 8
 	}
-	return i.check(lim)
+	return i.check(lim, pixelBytes)
 }

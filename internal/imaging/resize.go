@@ -16,8 +16,9 @@ type taps struct {
 
 // Resize scales the image to w x h pixels with a Lanczos kernel of three lobes,
 // widened when it shrinks so that nothing is skipped. Transparent pixels lend
-// no colour.
+// no colour. A side under 1 is taken for 1; an unchanged size returns m itself.
 func Resize(m *Image, w, h int) *Image {
+	w, h = max(1, w), max(1, h)
 	if w == m.Width() && h == m.Height() {
 		return m
 	}

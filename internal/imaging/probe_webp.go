@@ -2,94 +2,6 @@ package imaging
 
 import "encoding/binary"
 
-// maxGIFBlocks bounds the blocks of one GIF: frames, comments, extensions.
-const maxGIFBlocks = 1_000_000
-
-// probeGIF walks the blocks; frames are counted, not decoded.
-func probeGIF(i *Info, data []byte, lim Limits) error {
-	if len(data) < 13 {
-		return refuse(ClassTruncated, "gif", "the file has only %d bytes", len(data))
-	}
-	i.StoredWidth, i.StoredHeight = int(binary.LittleEndian.Uint16(data[6:])), int(binary.LittleEndian.Uint16(data[8:]))
-	i.Alpha = true
-	i.pixelBytes = 1 + 4
-	if err := i.check(lim); err != nil {
-		return err
-	}
-	global := data[10]&0x80 != 0
-	at := 13
-	if global {
-		at += 3 << (data[10]&7 + 1)
-	}
-	frames, ended := 0, false
-	for n := 0; at < len(data) && !ended; n++ {
-		if n > maxGIFBlocks {
-			return refuse(ClassFrames, "gif", "more than %d blocks", maxGIFBlocks)
-		}
-		switch data[at] {
-		case 0x3b:
-			ended = true
-		case 0x21:
-			at = skipSubBlocks(data, at+2)
-		case 0x2c:
-			if at+10 > len(data) {
-				return firstOr(frames, refuse(ClassTruncated, "gif", "the file ends inside a frame header"))
-			}
-			if frames == 0 {
-				if err := gifFrame(i, data[at:], global); err != nil {
-					return err
-				}
-			}
-			flags := data[at+9]
-			at += 10
-			if flags&0x80 != 0 {
-				at += 3 << (flags&7 + 1)
-			}
-			frames++
-			at = skipSubBlocks(data, at+1)
-		default:
-			if frames > 0 {
-				ended = true // trailing bytes after the last frame
-				break
-			}
-			return refuse(ClassCorrupt, "gif", "an unknown block 0x%02x", data[at])
-		}
-	}
-	if frames == 0 {
-		return refuse(ClassCorrupt, "gif", "the file has no frame")
-	}
-	i.Frames = frames
-	return nil
-}
-
-// firstOr forgives damage after the first frame, the only one that is decoded.
-func firstOr(frames int, err error) error {
-	if frames > 0 {
-		return nil
-	}
-	return err
-}
-
-// gifFrame checks the first frame against its canvas.
-func gifFrame(i *Info, b []byte, global bool) error {
-	x, y := int(binary.LittleEndian.Uint16(b[1:])), int(binary.LittleEndian.Uint16(b[3:]))
-	w, h := int(binary.LittleEndian.Uint16(b[5:])), int(binary.LittleEndian.Uint16(b[7:]))
-	if w == 0 || h == 0 || x+w > i.StoredWidth || y+h > i.StoredHeight {
-		return refuse(ClassCorrupt, "gif", "the first frame, %dx%d at %d,%d, does not lie on its %dx%d canvas", w, h, x, y, i.StoredWidth, i.StoredHeight)
-	}
-	if !global && b[9]&0x80 == 0 {
-		return refuse(ClassCorrupt, "gif", "the first frame has no colour table")
-	}
-	return nil
-}
-
-func skipSubBlocks(data []byte, at int) int {
-	for at < len(data) && data[at] != 0 {
-		at += int(data[at]) + 1
-	}
-	return at + 1
-}
-
 // probeWebP walks the RIFF chunks. For an animation the first frame is made a
 // file of its own, since the decoder knows only stills.
 func probeWebP(i *Info, data []byte, lim Limits) error {
@@ -113,7 +25,7 @@ func probeWebP(i *Info, data []byte, lim Limits) error {
 			canvas = true
 			i.Alpha, i.ICC = body[0]&0x10 != 0, body[0]&0x20 != 0
 			i.StoredWidth, i.StoredHeight = uint24(body[4:])+1, uint24(body[7:])+1
-			if err := i.check(lim); err != nil {
+			if err := i.check(lim, webpPixelBytes); err != nil {
 				return err
 			}
 		case "EXIF":
@@ -175,7 +87,7 @@ func webpFrame(i *Info, b []byte, lim Limits) error {
 		case "ALPH":
 			alpha = body
 		case "VP8 ", "VP8L":
-			frame := Info{Format: "webp", pixelBytes: 4}
+			frame := Info{Format: "webp"}
 			if err := webpBitstream(&frame, kind, body, false, lim); err != nil {
 				return err
 			}
@@ -190,9 +102,13 @@ func webpFrame(i *Info, b []byte, lim Limits) error {
 	return refuse(ClassCorrupt, "webp", "the first frame has no picture")
 }
 
-// maxVP8Ratio is how many pixels a byte of a lossy or lossless WebP stream may
-// stand for before the claim is taken for a lie: flat pictures reach a few
-// thousand.
+// webpPixelBytes is what a pixel takes in the decoder: NRGBA when lossless, less
+// when lossy.
+const webpPixelBytes = 4
+
+// maxVP8Ratio is how many pixels a byte of a lossy WebP stream may stand for
+// before the claim is taken for a lie: flat pictures reach a few thousand.
+// Lossless streams have no such bound: one colour takes no bits at all.
 const maxVP8Ratio = 20_000
 
 // webpBitstream reads the size out of a VP8 or VP8L stream.
@@ -208,7 +124,6 @@ func webpBitstream(i *Info, kind string, b []byte, canvas bool, lim Limits) erro
 		bits := binary.LittleEndian.Uint32(b[1:])
 		w, h = int(bits&0x3fff)+1, int(bits>>14&0x3fff)+1
 		i.Alpha = i.Alpha || bits>>28&1 != 0
-		i.lossless = true
 	} else {
 		if b[3] != 0x9d || b[4] != 0x01 || b[5] != 0x2a {
 			return refuse(ClassCorrupt, "webp", "no key frame")
@@ -219,10 +134,10 @@ func webpBitstream(i *Info, kind string, b []byte, canvas bool, lim Limits) erro
 		return refuse(ClassCorrupt, "webp", "the canvas is %dx%d and the picture %dx%d", i.StoredWidth, i.StoredHeight, w, h)
 	}
 	i.StoredWidth, i.StoredHeight = w, h
-	if err := i.check(lim); err != nil {
+	if err := i.check(lim, webpPixelBytes); err != nil {
 		return err
 	}
-	if int64(w)*int64(h) > int64(len(b))*maxVP8Ratio {
+	if kind == "VP8 " && int64(w)*int64(h) > int64(len(b))*maxVP8Ratio {
 		return refuse(ClassTruncated, "webp", "%d bytes cannot hold the %dx%d pixels that the header claims", len(b), w, h)
 	}
 	return nil
@@ -247,30 +162,4 @@ func wrapWebP(kind string, body, alpha []byte, w, h int) []byte {
 	out = chunk(out, kind, body)
 	binary.LittleEndian.PutUint32(out[4:], uint32(len(out)-8))
 	return out
-}
-
-// probeBMP reads the header and checks that the pixels are all there.
-func probeBMP(i *Info, data []byte, lim Limits) error {
-	info := binary.LittleEndian.Uint32(data[14:])
-	if info < 40 || len(data) < 14+int(min(info, 256)) || len(data) < 54 {
-		return refuse(ClassUnsupported, "bmp", "the old header of %d bytes is not read here; save it again or convert it to PNG", info)
-	}
-	w, h := int32(binary.LittleEndian.Uint32(data[18:])), int32(binary.LittleEndian.Uint32(data[22:]))
-	if h < 0 && h != -1<<31 {
-		h = -h // stored top down
-	}
-	i.StoredWidth, i.StoredHeight = int(w), int(h)
-	bits, compression := int64(binary.LittleEndian.Uint16(data[28:])), binary.LittleEndian.Uint32(data[30:])
-	i.Alpha = bits == 32
-	if err := i.check(lim); err != nil {
-		return err
-	}
-	if compression != 0 && compression != 3 || bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 24 && bits != 32 {
-		return refuse(ClassUnsupported, "bmp", "%d bits with compression %d are not read here; save it as 24 bit, or convert it to PNG", bits, compression)
-	}
-	need := int64(binary.LittleEndian.Uint32(data[10:])) + (int64(w)*bits+31)/32*4*int64(h)
-	if need > int64(len(data)) {
-		return refuse(ClassTruncated, "bmp", "the header claims %d bytes and the file has %d", need, len(data))
-	}
-	return nil
 }
