@@ -263,6 +263,43 @@ func TestDisconnectCancels(t *testing.T) {
 	}
 }
 
+func TestDisconnectCancelsInSessions(t *testing.T) {
+	s := serve(t, httpd.Config{Stateful: true, SSE: true})
+	_, _, head := s.ask("POST", "/mcp", `{"jsonrpc":"2.0","method":"initialize","id":1}`, "Accept: text/event-stream")
+	call := `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"wait"},"id":2}`
+
+	ctx, cancel := context.WithCancel(context.Background())
+	req, _ := http.NewRequestWithContext(ctx, "POST", s.url+"/mcp", strings.NewReader(call))
+	req.Header.Set("Mcp-Session-Id", head.Get("Mcp-Session-Id"))
+	go func() {
+		<-s.started
+		cancel()
+	}()
+	if resp, err := s.client.Do(req); err == nil {
+		resp.Body.Close()
+		t.Error("the call was answered")
+	}
+	<-s.cancelled
+
+	stream := s.do("GET", "/sse", "", "Accept: text/event-stream")
+	in := bufio.NewReader(stream.Body)
+	in.ReadString('\n')
+	url, err := in.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := strings.TrimSpace(strings.TrimPrefix(url, "data: "))
+	if status, body, _ := s.ask("POST", path, call); status != 202 {
+		t.Errorf("message: %d %s", status, body)
+	}
+	<-s.started
+	stream.Body.Close()
+	<-s.cancelled
+	for status := 0; status != 404; { // until the server has noticed
+		status, _, _ = s.ask("POST", path, call)
+	}
+}
+
 func TestProgressStream(t *testing.T) {
 	s := serve(t, httpd.Config{KeepAlive: 5 * time.Millisecond})
 	resp := s.do("POST", "/mcp", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"wait","_meta":{"progressToken":"p"}},"id":1}`, "Accept: application/json, text/event-stream")
