@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"sync"
 	"time"
 
@@ -98,6 +100,8 @@ type Server struct {
 	queue  *admission.Queue
 	budget *wire.Budget
 
+	life sync.Mutex // held by Start, Stop and Close: one at a time
+
 	mu      sync.Mutex
 	running map[Transport]*running
 	closed  bool
@@ -189,12 +193,14 @@ func (s *Server) start(t Transport, open func() (*running, error)) error {
 	if s == nil {
 		return fmt.Errorf("%w: the Server is nil", ErrInvalid)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	s.life.Lock()
+	defer s.life.Unlock()
+	if s.isClosed() {
 		return ErrClosed
 	}
-	if s.running[t] != nil {
+	select {
+	case <-s.Done(t):
+	default:
 		return fmt.Errorf("%w: %s", ErrBusy, t)
 	}
 	r, err := open()
@@ -202,9 +208,40 @@ func (s *Server) start(t Transport, open func() (*running, error)) error {
 		return fmt.Errorf("starting %s: %w", t, err)
 	}
 	s.queue.Accept()
+	s.mu.Lock()
 	s.running[t] = r
+	s.mu.Unlock()
 	context.AfterFunc(doneContext{r.done}, func() { s.ended(t, r) })
 	return nil
+}
+
+// serve runs a listener's transport until it ends by itself, ctx ends, or it is
+// shut down.
+func (s *Server) serve(ctx context.Context, t Transport, accept func() error, shutdown func(context.Context) error) *running {
+	r := &running{shutdown: shutdown, done: make(chan struct{})}
+	ended := make(chan error, 1)
+	go func() { ended <- accept() }()
+	go func() {
+		defer close(r.done)
+		var err error
+		select {
+		case err = <-ended:
+		case <-ctx.Done():
+			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.c.CloseTimeout)
+			defer cancel()
+			err = errors.Join(shutdown(bounded), <-ended)
+		}
+		if err != nil && !errors.Is(err, http.ErrServerClosed) {
+			s.eng.log.Warn("a transport ended", "transport", t, "error", err)
+		}
+	}()
+	return r
+}
+
+func (s *Server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // ended forgets a transport that ended by itself.
@@ -270,10 +307,7 @@ func (s *Server) Drain(ctx context.Context) (int, error) {
 	if !s.c.HostDriven {
 		return 0, fmt.Errorf("%w: the server is not host-driven", ErrInvalid)
 	}
-	s.mu.Lock()
-	closed := s.closed
-	s.mu.Unlock()
-	if closed {
+	if s.isClosed() {
 		return 0, ErrClosed
 	}
 	return s.queue.Drain(ctx)
@@ -294,18 +328,21 @@ func (s *Server) Stop(ctx context.Context) error {
 	if s == nil {
 		return fmt.Errorf("%w: the Server is nil", ErrInvalid)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.life.Lock()
+	defer s.life.Unlock()
 	return s.stop(ctx)
 }
 
-// stop needs s.mu, so that no transport starts while others end.
+// stop needs s.life, so that no transport starts while others end.
 func (s *Server) stop(ctx context.Context) error {
 	s.queue.Refuse()
 	cancelLeft := context.AfterFunc(ctx, func() { s.queue.CancelAll(errStopped) })
 	defer cancelLeft()
+	s.mu.Lock()
+	attached := maps.Clone(s.running)
+	s.mu.Unlock()
 	var group errgroup.Group
-	for t, r := range s.running {
+	for t, r := range attached {
 		group.Go(func() error {
 			if err := r.shutdown(ctx); err != nil {
 				return fmt.Errorf("stopping %s: %w", t, err)
@@ -313,8 +350,13 @@ func (s *Server) stop(ctx context.Context) error {
 			return nil
 		})
 	}
+	if s.c.HostDriven {
+		s.queue.Finish(ctx) // the host is in here and cannot drain
+	}
 	err := group.Wait()
+	s.mu.Lock()
 	clear(s.running)
+	s.mu.Unlock()
 	if waited := s.queue.Wait(ctx); waited != nil && err == nil {
 		err = waited
 	}
@@ -327,12 +369,14 @@ func (s *Server) Close() error {
 	if s == nil {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	s.life.Lock()
+	defer s.life.Unlock()
+	if s.isClosed() {
 		return nil
 	}
+	s.mu.Lock()
 	s.closed = true
+	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), s.c.CloseTimeout)
 	defer cancel()
 	err := s.stop(ctx)

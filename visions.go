@@ -145,6 +145,7 @@ type Engine struct {
 	registry *tools.Registry
 	log      *slog.Logger
 	onCall   OnCall
+	confined bool // image paths are confined to ImageRoots
 
 	mu      sync.Mutex
 	servers map[*Server]struct{}
@@ -202,7 +203,7 @@ func build(c Config, roots *guard.Roots, files *store.Store) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{log: c.Logger, onCall: c.OnCall, servers: map[*Server]struct{}{}}
+	e := &Engine{log: c.Logger, onCall: c.OnCall, confined: len(c.ImageRoots) > 0, servers: map[*Server]struct{}{}}
 	e.env = &tools.Env{
 		Sources: source.New(source.Config{Roots: roots}), Store: files,
 		CPU:    admission.NewGate("gate for pixel work", runtime.GOMAXPROCS(0), 0),

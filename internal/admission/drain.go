@@ -29,7 +29,25 @@ func (q *Queue) Drain(ctx context.Context) (int, error) {
 	defer context.AfterFunc(ctx, q.wake)()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n := 0
+	n := q.startWaiting()
+	q.work(ctx, func() bool { return q.busy == 0 })
+	return n, nil
+}
+
+// Finish drains until no call is inside or ctx ends, waiting for calls that
+// wait for a model. It is Drain's counterpart for a server that stops.
+func (q *Queue) Finish(ctx context.Context) {
+	defer context.AfterFunc(ctx, q.wake)()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.startWaiting() > 0 {
+		q.work(ctx, func() bool { return q.busy == 0 })
+	}
+	q.work(ctx, func() bool { return len(q.calls) == 0 })
+}
+
+// startWaiting starts at most maxDrain calls and returns how many.
+func (q *Queue) startWaiting() (n int) {
 	for ; n < q.maxDrain; n++ {
 		c, ok := q.waiting.pop(q.maxDrain)
 		if !ok {
@@ -39,6 +57,11 @@ func (q *Queue) Drain(ctx context.Context) (int, error) {
 		q.busy++
 		close(c.start)
 	}
+	return n
+}
+
+// work runs pixel work as it comes, until there is none and done says so.
+func (q *Queue) work(ctx context.Context, done func() bool) {
 	for ctx.Err() == nil {
 		if len(q.ready) > 0 {
 			s := q.ready[0]
@@ -49,12 +72,11 @@ func (q *Queue) Drain(ctx context.Context) (int, error) {
 			q.mu.Lock()
 			continue
 		}
-		if q.busy == 0 {
-			break
+		if done() {
+			return
 		}
 		q.changed.Wait()
 	}
-	return n, nil
 }
 
 // run does the work and keeps a panic for the goroutine that asked for it.

@@ -123,7 +123,7 @@ func filePath(s string) (string, error) {
 }
 
 func (r *Resolver) file(path string, o Options) (*Blob, error) {
-	if !o.AllowPaths && r.c.Roots.Any() {
+	if !o.AllowPaths {
 		return nil, fmt.Errorf("%w: %s: any local user can reach this server, so it reads no files for them. Set a token, or confine paths with ImageRoots; or pass a data URI", ErrPathDenied, shortName(path))
 	}
 	data, err := r.c.Roots.ReadFile(path, r.c.Limits.Bytes)

@@ -24,6 +24,9 @@ const (
 	nameBytes = 8           // random part of the private folder's name
 )
 
+// UnixAvailable tells whether this platform has [ListenUnix].
+const UnixAvailable = true
+
 // ListenUnix listens at path. The socket is reachable by its owner alone from
 // its first instant: it is bound in a fresh 0700 folder beside path, given mode
 // 0600 and then linked to path; the process's umask is not touched. A socket

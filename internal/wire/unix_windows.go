@@ -2,6 +2,9 @@ package wire
 
 import "net"
 
+// UnixAvailable tells whether this platform has [ListenUnix].
+const UnixAvailable = false
+
 // ListenUnix answers [ErrUnavailable].
 func ListenUnix(string) (net.Listener, error) { return nil, ErrUnavailable }
 

@@ -1,0 +1,165 @@
+//go:build !visions_nohttp
+
+package visions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/visions-mcp/visions/internal/httpd"
+)
+
+const httpAvailable = true
+
+// HTTPConfig is the loopback HTTP transport. The zero value serves /mcp on a
+// free port.
+type HTTPConfig struct {
+	// Port on 127.0.0.1; 0 picks a free one and writes it back.
+	Port int
+	// Listener is served instead of Port; it must be on a loopback address.
+	// Stop closes it.
+	Listener net.Listener
+	// Path of the MCP endpoint; empty is /mcp.
+	Path string
+	// Token is asked for as a bearer token on every route but /health. Without
+	// one any local user can connect, so image paths are refused unless
+	// [Config.ImageRoots] is set.
+	Token string
+	// Stateful keeps sessions for clients of the protocol before 2026-07-28,
+	// ended after SessionTimeout without a request (0 is 30 minutes), at most
+	// MaxSessions at once (0 is 64).
+	Stateful       bool
+	SessionTimeout time.Duration
+	MaxSessions    int
+	// SSE serves the transport of 2024 too, at /sse and /messages.
+	SSE bool
+	// AllowedHosts are Host headers to accept beside 127.0.0.1, localhost and
+	// [::1]; AllowedOrigins are web origins whose pages may call.
+	AllowedHosts, AllowedOrigins []string
+	// Handlers are further routes by [http.ServeMux] pattern, behind the same
+	// checks.
+	Handlers map[string]http.Handler
+}
+
+// StartHTTP serves on 127.0.0.1 until ctx ends or Stop is called.
+//
+// # Errors
+//
+// [ErrInvalid] for a port out of range or a Listener that is not on a loopback
+// address, [ErrAddrInUse] when the port is taken, [ErrBusy], [ErrClosed],
+// [ErrNotBuilt].
+func (s *Server) StartHTTP(ctx context.Context, c *HTTPConfig) error {
+	return s.start(HTTP, func() (*running, error) {
+		if c == nil {
+			c = &HTTPConfig{}
+		}
+		h, err := s.httpHandler(*c)
+		if err != nil {
+			return nil, err
+		}
+		l, err := c.listen()
+		if err != nil {
+			return nil, err
+		}
+		srv := httpd.Server(h)
+		shutdown := func(ctx context.Context) error {
+			err := h.Shutdown(ctx)
+			if ended := srv.Shutdown(ctx); ended != nil {
+				err = errors.Join(err, ended, srv.Close())
+			}
+			return err
+		}
+		return s.serve(ctx, HTTP, func() error { return srv.Serve(l) }, shutdown), nil
+	})
+}
+
+// listen opens the port and writes it back.
+func (c *HTTPConfig) listen() (net.Listener, error) {
+	if c.Listener != nil {
+		tcp, ok := c.Listener.Addr().(*net.TCPAddr)
+		if !ok || !tcp.IP.IsLoopback() {
+			return nil, fmt.Errorf("%w: the Listener is on %s, not on a loopback address", ErrInvalid, c.Listener.Addr())
+		}
+		c.Port = tcp.Port
+		return c.Listener, nil
+	}
+	if c.Port < 0 || c.Port > 65535 {
+		return nil, fmt.Errorf("%w: port %d is not in 0..65535", ErrInvalid, c.Port)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%w: port %d", ErrAddrInUse, c.Port)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.Port = l.Addr().(*net.TCPAddr).Port
+	return l, nil
+}
+
+// Handler returns the routes of StartHTTP for a mux of the host's own, whose
+// listener and time limits are the host's. Calls pass this handle's queue and
+// are refused after Stop until a transport is started again. A configuration
+// that makes no sense answers every request with status 500 and the reason.
+func (s *Server) Handler(c HTTPConfig) http.Handler {
+	if s == nil {
+		return failing(fmt.Errorf("%w: the Server is nil", ErrInvalid))
+	}
+	h, err := s.httpHandler(c)
+	if err != nil {
+		return failing(err)
+	}
+	return h
+}
+
+func failing(err error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	})
+}
+
+func (s *Server) httpHandler(c HTTPConfig) (*httpd.Handler, error) {
+	health := &readiness{eng: s.eng}
+	h, err := httpd.New(s.mcpServer(c.Token != "" || s.eng.confined), httpd.Config{
+		Path: c.Path, SSE: c.SSE, Stateful: c.Stateful, SessionTimeout: c.SessionTimeout, MaxSessions: c.MaxSessions,
+		Token: c.Token, AllowedHosts: c.AllowedHosts, AllowedOrigins: c.AllowedOrigins,
+		MaxMessageBytes: s.c.MaxMessageBytes, Budget: s.budget, Health: health.report, Extra: c.Handlers, Logger: s.eng.log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return h, nil
+}
+
+// readinessAge is how long an answer about readiness is used again: /health is
+// asked often, and each answer asks the model servers.
+const readinessAge = 5 * time.Second
+
+// readiness answers whether the models are there.
+type readiness struct {
+	eng *Engine
+
+	mu   sync.Mutex
+	when time.Time
+	last any
+}
+
+func (r *readiness) report() any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.when) > readinessAge {
+		ctx, cancel := context.WithTimeout(context.Background(), readinessAge)
+		defer cancel()
+		h := r.eng.Health(ctx)
+		r.last = map[string]any{"status": h.Status, "warnings": h.Warnings}
+		r.when = time.Now()
+	}
+	return r.last
+}
