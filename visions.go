@@ -290,6 +290,19 @@ func (e *Engine) call(ctx context.Context, name string, args any) (*Result, erro
 	return res, err
 }
 
+// ReadOutput reads a file that a tool made, by the address in its answer's uri.
+//
+// # Errors
+//
+// An [*Error] of code NOT_FOUND, or EXPIRED when its time is over.
+func (e *Engine) ReadOutput(uri string) ([]byte, error) {
+	data, _, err := e.env.Store.Get(store.Outputs, tools.OutputID(uri))
+	if err != nil {
+		return nil, tools.AsError(err)
+	}
+	return data, nil
+}
+
 // AddTo gives the tools and the output files to an MCP server of the host's
 // own. Calls are bounded by the Engine's gates.
 func (e *Engine) AddTo(srv *mcp.Server) error {
