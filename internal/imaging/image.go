@@ -67,6 +67,8 @@ func FromImage(src image.Image) *Image {
 			copy(dst.row(y), s.Pix[s.PixOffset(b.Min.X, b.Min.Y+y):])
 		}
 		straighten(dst)
+	case *image.RGBA64:
+		fromRGBA64(dst, s)
 	case *image.NYCbCrA:
 		drawOpaque(dst, &s.YCbCr, b.Min)
 		for y := range dst.Height() {
@@ -107,6 +109,24 @@ func fromNRGBA64(dst *Image, s *image.NRGBA64) {
 		d, in := dst.row(y), s.Pix[y*s.Stride:]
 		for i := range d {
 			d[i] = round16(uint16(in[2*i])<<8 | uint16(in[2*i+1]))
+		}
+	}
+}
+
+func fromRGBA64(dst *Image, s *image.RGBA64) {
+	for y := range dst.Height() {
+		d, in := dst.row(y), s.Pix[y*s.Stride:]
+		for x := 0; x < len(d); x += 4 {
+			p := in[2*x : 2*x+8 : 2*x+8]
+			alpha := uint32(p[6])<<8 | uint32(p[7])
+			for c := range 3 {
+				v := uint32(p[2*c])<<8 | uint32(p[2*c+1])
+				if alpha != 0xffff && alpha != 0 {
+					v = min(0xffff, v*0xffff/alpha)
+				}
+				d[x+c] = round16(uint16(v))
+			}
+			d[x+3] = round16(uint16(alpha))
 		}
 	}
 }
