@@ -158,7 +158,7 @@ func (b *Blob) warnType(declared, by string) {
 func (r *Resolver) dataURI(s string) (*Blob, error) {
 	head, body, ok := strings.Cut(s[len("data:"):], ",")
 	if !ok || len(head) > 256 {
-		return nil, fmt.Errorf("%w: the data URI has no comma after its type; write data:image/png;base64,...", ErrInvalidArgument)
+		return nil, fmt.Errorf("%w: the data URI has no comma after its type; write data:image/png;base64,DATA", ErrInvalidArgument)
 	}
 	fields := strings.Split(strings.ToLower(head), ";")
 	declared := strings.TrimSpace(fields[0])
