@@ -34,7 +34,7 @@ type HTTPConfig struct {
 	Token string
 	// Stateful keeps sessions for clients of the protocol before 2026-07-28,
 	// ended after SessionTimeout without a request (0 is 30 minutes), at most
-	// MaxSessions at once (0 is 64).
+	// MaxSessions at once (0 is 256).
 	Stateful       bool
 	SessionTimeout time.Duration
 	MaxSessions    int

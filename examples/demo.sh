@@ -1,0 +1,41 @@
+#!/bin/sh
+# demo.sh: the main job on a real screenshot: health, a crop, black and white
+# text, and a description where a model server answers. Results go to .demo.
+set -eu
+
+cd "$(dirname "$0")/.."
+command -v go >/dev/null || {
+  echo "demo: Go is missing; install it (apt-get install golang, or a newer one from the Go project)" >&2
+  exit 1
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+go build -o "$work/visions" ./cmd/visions
+visions=$work/visions
+page=$PWD/examples/demo/page.png
+out=$PWD/.demo
+rm -rf "$out"
+mkdir -p "$out"
+
+echo "== what works here"
+"$visions" doctor
+
+echo "== cut out the cards, at full resolution"
+"$visions" call preprocess_and_crop "{\"image_source\":\"$page\",\"region\":{\"left\":230,\"top\":90,\"width\":1020,\"height\":150}}" -o "$out"
+
+echo "== black and white, as OCR likes it"
+"$visions" call preprocess_and_crop "{\"image_source\":\"$page\",\"grayscale\":true,\"threshold\":\"adaptive\"}" -o "$out"
+
+echo "== description by a vision model"
+health=$("$visions" call check_vision_health)
+case $health in
+*'"vision_models":["'*)
+  model=$(printf '%s' "$health" | sed 's/.*"vision_models":\["\([^"]*\)".*/\1/')
+  "$visions" call analyze_image "{\"image_source\":\"$page\",\"model\":\"$model\"}" | tee "$out/description.json"
+  ;;
+*'"connected":true'*) echo "skipped: the model server has no vision model; run: ollama pull llava:13b" ;;
+*) echo "skipped: no model server answers; start Ollama (ollama serve) or set OLLAMA_HOST" ;;
+esac
+
+echo "== written"
+ls "$out"/*
