@@ -6,7 +6,7 @@ TAGS = visions_nohttp visions_nounix visions_nostdio \
 	visions_nohttp,visions_nounix,visions_nostdio
 TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: demo test check tags cross install bench
+.PHONY: demo test check tags cross install
 
 demo:
 	sh examples/demo.sh
@@ -40,6 +40,3 @@ cross:
 # folder that serves it as a module proxy would.
 install:
 	sh scripts/install-from-zip.sh
-
-bench:
-	sh scripts/bench.sh

@@ -94,9 +94,8 @@ func NewOllama(c OllamaConfig) (*Ollama, error) {
 		return nil, err
 	}
 	if c.Client == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.Proxy = nil // a model server is near; a proxy would see the images
-		c.Client = &http.Client{Transport: t}
+		// No proxy: a model server is near, and a proxy would see the images.
+		c.Client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2, IdleConnTimeout: 90 * time.Second}}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
