@@ -81,39 +81,6 @@ func TestEncodePNGKeepsEveryPixel(t *testing.T) {
 	}
 }
 
-func BenchmarkEncodePNG(b *testing.B) {
-	m := screen(3840, 2160)
-	b.Run("visions", func(b *testing.B) {
-		b.SetBytes(int64(len(m.Pix)))
-		for b.Loop() {
-			var buf bytes.Buffer
-			EncodePNG(&buf, m, Fast)
-			b.ReportMetric(float64(buf.Len()), "bytes")
-		}
-	})
-	b.Run("image-png", func(b *testing.B) {
-		b.SetBytes(int64(len(m.Pix)))
-		for b.Loop() {
-			var buf bytes.Buffer
-			png.Encode(&buf, m.NRGBA)
-			b.ReportMetric(float64(buf.Len()), "bytes")
-		}
-	})
-}
-
-func BenchmarkPreprocess4K(b *testing.B) {
-	var file bytes.Buffer
-	EncodePNG(&file, screen(3840, 2160), Small)
-	for b.Loop() {
-		m, _, err := Decode(context.Background(), file.Bytes(), Limits{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		var out bytes.Buffer
-		EncodePNG(&out, Sharpen(Grayscale(m), 0), Fast)
-	}
-}
-
 func TestEncodeJPEGFlattensOnWhite(t *testing.T) {
 	var buf bytes.Buffer
 	if err := EncodeJPEG(&buf, New(32, 32), 90); err != nil {

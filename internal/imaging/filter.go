@@ -60,44 +60,57 @@ func Sharpen(m *Image, sigma float64) *Image {
 	return out
 }
 
+// sharpen3 works on one plane when the picture is gray, as it is after
+// [Grayscale], and else on all four; alpha is put back afterwards.
 func sharpen3(m *Image) *Image {
-	h := m.Height()
-	out := newLike(m, m.Width(), h)
-	for y := range h {
-		sharpenRow(out.row(y), m.row(max(0, y-1)), m.row(y), m.row(min(h-1, y+1)))
+	if isGray(m) {
+		plane := make([]byte, len(m.Pix)/4)
+		for i := range plane {
+			plane[i] = m.Pix[4*i]
+		}
+		return fromGray(sharpenPlane(plane, m.Width(), m.Height(), 1), m)
+	}
+	out := newLike(m, m.Width(), m.Height())
+	copy(out.Pix, sharpenPlane(m.Pix, m.Width(), m.Height(), 4))
+	for i := 3; i < len(out.Pix); i += 4 {
+		out.Pix[i] = m.Pix[i]
 	}
 	return out
 }
 
-func sharpenRow(dst, up, mid, down []byte) {
-	n := len(dst)
-	up, mid, down = up[:n], mid[:n], down[:n]
-	pixel := func(l, x, r int) {
-		for c := range 3 {
-			around := int32(up[l+c]) + int32(up[x+c]) + int32(up[r+c]) + int32(mid[l+c]) + int32(mid[r+c]) +
-				int32(down[l+c]) + int32(down[x+c]) + int32(down[r+c])
-			dst[x+c] = clamp8((32*int32(mid[x+c]) - around + 12) / 24)
+func isGray(m *Image) bool {
+	for i := 0; i+3 < len(m.Pix); i += 4 {
+		if p := m.Pix[i : i+3 : i+3]; p[0] != p[1] || p[1] != p[2] {
+			return false
 		}
-		dst[x+3] = mid[x+3]
 	}
-	if n == 4 {
-		pixel(0, 0, 0)
-		return
-	}
-	pixel(0, 0, 4)
-	pixel(n-8, n-4, n-4)
-	for i := 4; i < n-4; i += 4 {
-		for c := i; c < i+3; c++ {
-			around := int32(up[c-4]) + int32(up[c]) + int32(up[c+4]) + int32(mid[c-4]) + int32(mid[c+4]) +
-				int32(down[c-4]) + int32(down[c]) + int32(down[c+4])
-			v := (32*int32(mid[c]) - around + 12) / 24
-			if uint32(v) > 255 {
-				v = int32(clamp8(v))
+	return true
+}
+
+// sharpenPlane sharpens samples that lie channels apart. Sums of three rows are
+// shared by the three windows that they fall into.
+func sharpenPlane(src []byte, w, h, channels int) []byte {
+	n := w * channels
+	out := make([]byte, len(src))
+	sums := make([]int32, n+2*channels) // with the edges repeated
+	for y := range h {
+		up, mid, down := src[max(0, y-1)*n:][:n], src[y*n:][:n], src[min(h-1, y+1)*n:][:n]
+		inner := sums[channels:][:n]
+		for i, v := range mid {
+			inner[i] = int32(up[i]) + int32(v) + int32(down[i])
+		}
+		copy(sums, inner[:channels])
+		copy(sums[channels+n:], inner[n-channels:])
+		left, right, dst := sums[:n], sums[2*channels:][:n], out[y*n:][:n]
+		for i, v := range mid {
+			s := (33*int32(v) - left[i] - inner[i] - right[i] + 12) / 24
+			if uint32(s) > 255 {
+				s = int32(clamp8(s))
 			}
-			dst[c] = byte(v)
+			dst[i] = byte(s)
 		}
-		dst[i+3] = mid[i+3]
 	}
+	return out
 }
 
 // gaussian blurs with a kernel of three sigmas to each side.

@@ -1,0 +1,92 @@
+package imaging
+
+import (
+	"bytes"
+	"context"
+	"image/color"
+	"image/png"
+	"testing"
+)
+
+// dashboard is a 4K page with more colours than a palette holds: a gradient
+// head, and marks with soft edges in many tints.
+func dashboard() *Image {
+	m := screen(3840, 2160)
+	for y := range 200 {
+		for x := range m.Width() {
+			m.SetNRGBA(x, y, color.NRGBA{byte(40 + y/2), byte(90 + x/64), 190, 255})
+		}
+	}
+	for y := 240; y < m.Height(); y++ {
+		for x := m.Width() / 6; x < m.Width(); x++ {
+			if p := m.NRGBAAt(x, y); p.R < 100 {
+				m.SetNRGBA(x, y, color.NRGBA{p.R, byte(int(p.G) + x/200), byte(int(p.B) + y/100), 255})
+			}
+		}
+	}
+	return m
+}
+
+func BenchmarkEncodePNG(b *testing.B) {
+	for name, m := range map[string]*Image{"screen": screen(3840, 2160), "dashboard": dashboard(), "photo": photo(1920, 1080)} {
+		encode := func(label string, f func(*bytes.Buffer) error) {
+			b.Run(name+"/"+label, func(b *testing.B) {
+				b.SetBytes(int64(len(m.Pix)))
+				for b.Loop() {
+					var buf bytes.Buffer
+					if err := f(&buf); err != nil {
+						b.Fatal(err)
+					}
+					b.ReportMetric(float64(buf.Len()), "bytes")
+				}
+			})
+		}
+		encode("fast", func(w *bytes.Buffer) error { return EncodePNG(w, m, Fast) })
+		encode("small", func(w *bytes.Buffer) error { return EncodePNG(w, m, Small) })
+		encode("image-png", func(w *bytes.Buffer) error { return png.Encode(w, m.NRGBA) })
+	}
+}
+
+func BenchmarkPreprocess4K(b *testing.B) {
+	var file bytes.Buffer
+	if err := EncodePNG(&file, dashboard(), Small); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		m, _, err := Decode(context.Background(), file.Bytes(), Limits{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := EncodePNG(&out, Sharpen(Grayscale(m), 0), Fast); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkFilters4K(b *testing.B) {
+	m := dashboard()
+	for _, f := range []struct {
+		name  string
+		apply func() *Image
+	}{
+		{"grayscale", func() *Image { return Grayscale(m) }},
+		{"sharpen", func() *Image { return Sharpen(m, 0) }},
+		{"sharpen-sigma-2", func() *Image { return Sharpen(m, 2) }},
+		{"median-1", func() *Image { return Median(m, 1) }},
+		{"median-5", func() *Image { return Median(m, 5) }},
+		{"clahe", func() *Image { return CLAHE(m, 8, 3) }},
+		{"otsu", func() *Image { return ThresholdOtsu(m) }},
+		{"adaptive", func() *Image { return ThresholdAdaptive(m) }},
+		{"invert", func() *Image { return Invert(m) }},
+		{"rotate-90", func() *Image { return Rotate(m, 90) }},
+		{"resize-720p", func() *Image { return Resize(m, 1280, 720) }},
+	} {
+		b.Run(f.name, func(b *testing.B) {
+			b.SetBytes(int64(len(m.Pix)))
+			for b.Loop() {
+				f.apply()
+			}
+		})
+	}
+}
