@@ -102,9 +102,17 @@ type Server struct {
 
 	life sync.Mutex // held by Start, Stop and Close: one at a time
 
+	mounts []mounted // on muxes of the host's own; guarded by life
+
 	mu      sync.Mutex
 	running map[Transport]*running
 	closed  bool
+}
+
+// mounted is a Handler: it serves whenever the handle is not stopped.
+type mounted struct {
+	stop   func(context.Context) error // as in running
+	resume func()                      // serves again after stop
 }
 
 // running is an attached transport.
@@ -208,6 +216,9 @@ func (s *Server) start(t Transport, open func() (*running, error)) error {
 		return fmt.Errorf("starting %s: %w", t, err)
 	}
 	s.queue.Accept()
+	for _, m := range s.mounts {
+		m.resume()
+	}
 	s.mu.Lock()
 	s.running[t] = r
 	s.mu.Unlock()
@@ -349,6 +360,9 @@ func (s *Server) stop(ctx context.Context) error {
 			}
 			return nil
 		})
+	}
+	for _, m := range s.mounts {
+		group.Go(func() error { return m.stop(ctx) })
 	}
 	if s.c.HostDriven {
 		s.queue.Finish(ctx) // the host is in here and cannot drain

@@ -13,10 +13,15 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/visions-mcp/visions/internal/httpd"
 )
 
 const httpAvailable = true
+
+// DefaultMaxConns is the default of [HTTPConfig.MaxConns].
+const DefaultMaxConns = 512
 
 // HTTPConfig is the loopback HTTP transport. The zero value serves /mcp on a
 // free port.
@@ -38,6 +43,9 @@ type HTTPConfig struct {
 	Stateful       bool
 	SessionTimeout time.Duration
 	MaxSessions    int
+	// MaxConns bounds the connections of StartHTTP at once, more wait to be
+	// accepted; 0 is 512.
+	MaxConns int
 	// SSE serves the transport of 2024 too, at /sse and /messages.
 	SSE bool
 	// AllowedHosts are Host headers to accept beside 127.0.0.1, localhost and
@@ -68,6 +76,9 @@ func (s *Server) StartHTTP(ctx context.Context, c *HTTPConfig) error {
 		if err != nil {
 			return nil, err
 		}
+		conns := c.MaxConns
+		orInt(&conns, DefaultMaxConns)
+		l = netutil.LimitListener(l, conns)
 		srv := httpd.Server(h)
 		shutdown := func(ctx context.Context) error {
 			err := h.Shutdown(ctx)
@@ -82,6 +93,9 @@ func (s *Server) StartHTTP(ctx context.Context, c *HTTPConfig) error {
 
 // listen opens the port and writes it back.
 func (c *HTTPConfig) listen() (net.Listener, error) {
+	if c.MaxConns < 0 {
+		return nil, fmt.Errorf("%w: MaxConns is negative", ErrInvalid)
+	}
 	if c.Listener != nil {
 		tcp, ok := c.Listener.Addr().(*net.TCPAddr)
 		if !ok || !tcp.IP.IsLoopback() {
@@ -105,18 +119,75 @@ func (c *HTTPConfig) listen() (net.Listener, error) {
 }
 
 // Handler returns the routes of StartHTTP for a mux of the host's own, whose
-// listener and time limits are the host's. Calls pass this handle's queue and
-// are refused after Stop until a transport is started again. A configuration
-// that makes no sense answers every request with status 500 and the reason.
+// listener, connection and time limits are the host's. Calls pass this handle's
+// queue. Stop answers what is in flight here too; from then on every request is
+// refused with status 503 until a transport is started again. The handle keeps
+// the Handler until Close: make it once. A configuration that makes no sense
+// answers every request with status 500 and the reason.
 func (s *Server) Handler(c HTTPConfig) http.Handler {
 	if s == nil {
 		return failing(fmt.Errorf("%w: the Server is nil", ErrInvalid))
 	}
-	h, err := s.httpHandler(c)
-	if err != nil {
+	m := &mount{srv: s, c: c}
+	if err := m.renew(); err != nil {
 		return failing(err)
 	}
-	return h
+	s.life.Lock()
+	defer s.life.Unlock()
+	s.mounts = append(s.mounts, mounted{m.stop, m.resume})
+	if s.isClosed() {
+		closed, cancel := context.WithCancel(context.Background())
+		cancel()
+		m.stop(closed) //nolint:errcheck // it serves nothing yet
+	}
+	return m
+}
+
+// mount is a Handler on a mux of the host's: Stop ends its routes, and a Start
+// gives it new ones.
+type mount struct {
+	srv *Server
+	c   HTTPConfig
+
+	mu      sync.Mutex
+	routes  *httpd.Handler
+	stopped bool
+}
+
+// ServeHTTP implements [http.Handler].
+func (m *mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	routes := m.routes
+	m.mu.Unlock()
+	routes.ServeHTTP(w, r)
+}
+
+func (m *mount) renew() error {
+	routes, err := m.srv.httpHandler(m.c)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.routes, m.stopped = routes, false
+	return nil
+}
+
+func (m *mount) stop(ctx context.Context) error {
+	m.mu.Lock()
+	routes := m.routes
+	m.stopped = true
+	m.mu.Unlock()
+	return routes.Shutdown(ctx)
+}
+
+func (m *mount) resume() {
+	m.mu.Lock()
+	stopped := m.stopped
+	m.mu.Unlock()
+	if stopped {
+		m.renew() //nolint:errcheck // this configuration has been accepted before
+	}
 }
 
 func failing(err error) http.Handler {

@@ -20,6 +20,7 @@ type HTTPConfig struct {
 	Stateful       bool
 	SessionTimeout time.Duration
 	MaxSessions    int
+	MaxConns       int
 	SSE            bool
 	AllowedHosts   []string
 	AllowedOrigins []string

@@ -102,7 +102,17 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, m *wire.Message, 
 		defer end()
 		defer context.AfterFunc(h.streamsCtx, end)()
 	}
-	a := &wire.Attachment{Context: ctx, Client: client}
+	call, cancel := context.WithCancelCause(ctx) // the handler's: its end is answered, that of ctx is not
+	defer cancel(nil)
+	switch {
+	case to == h.state: // the session's own cancellation reaches its calls
+	case m.Method == "notifications/cancelled":
+		h.cancelled(w, r, m)
+		return
+	case m.IsCall():
+		defer h.calls.add(callerOf(r, m.Key), cancel)()
+	}
+	a := &wire.Attachment{Context: call, Client: client}
 	body, a.Arguments = encode(r, m, body)
 	r = r.Clone(ctx)
 	defer h.args.Put(a, r.Header)()

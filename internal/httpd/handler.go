@@ -71,6 +71,7 @@ type Handler struct {
 	state *mcp.StreamableHTTPHandler // sessions; nil unless Stateful
 
 	sessions sessions
+	calls    inFlight
 	streams  map[string]*legacyStream // by session id; guarded by mu
 
 	mu       sync.Mutex

@@ -263,6 +263,43 @@ func TestDisconnectCancels(t *testing.T) {
 	}
 }
 
+// A client without a session says in a request of its own which call it gives
+// up. A second client that is alike and uses the same id is not hit.
+func TestCancelledWithoutSession(t *testing.T) {
+	s := serve(t, httpd.Config{})
+	call := `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"wait"},"id":"a"}`
+	cancel := func(agent string) {
+		t.Helper()
+		if status, body, _ := s.ask("POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}`, "User-Agent: "+agent); status != 202 {
+			t.Errorf("cancelled: %d %s", status, body)
+		}
+	}
+	answered := make(chan string, 2)
+	ask := func(agent string) {
+		_, body, _ := s.ask("POST", "/mcp", call, "User-Agent: "+agent)
+		answered <- body
+	}
+	go ask("one")
+	<-s.started
+	cancel("another")
+	cancel("one")
+	<-s.cancelled
+	if body := <-answered; !strings.Contains(body, `"id":"a"`) || !strings.Contains(body, "error") {
+		t.Errorf("the cancelled call was answered %s", body)
+	}
+	go ask("one")
+	go ask("one")
+	<-s.started
+	<-s.started
+	cancel("one")
+	close(s.release)
+	for range 2 {
+		if body := <-answered; !strings.Contains(body, "done") {
+			t.Errorf("one of two alike was answered %s", body)
+		}
+	}
+}
+
 func TestDisconnectCancelsInSessions(t *testing.T) {
 	s := serve(t, httpd.Config{Stateful: true, SSE: true})
 	_, _, head := s.ask("POST", "/mcp", `{"jsonrpc":"2.0","method":"initialize","id":1}`, "Accept: text/event-stream")

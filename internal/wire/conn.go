@@ -31,7 +31,12 @@ const (
 	DefaultMaxInFlight     = 128
 	DefaultCloseTimeout    = 5 * time.Second
 	DefaultWriteTimeout    = 10 * time.Second
+	DefaultPauseTimeout    = 30 * time.Second
 )
+
+// pauseBytes is what an unfinished line may hold for ever: connections are
+// counted, so this much each is bounded.
+const pauseBytes = 64 << 10
 
 // cancelGrace is how long calls that were cancelled have to return before the
 // connection ends without them.
@@ -44,6 +49,7 @@ type Options struct {
 	MaxInFlight     int           // calls in flight on this connection; 0 is [DefaultMaxInFlight]
 	CloseTimeout    time.Duration // what calls in flight get after the input ended; 0 is [DefaultCloseTimeout]
 	WriteTimeout    time.Duration // for each write of up to 1 MiB; 0 is [DefaultWriteTimeout]
+	PauseTimeout    time.Duration // ends a connection whose long line stops half-way, since it holds a part of Budget; 0 is [DefaultPauseTimeout]
 	IdleTimeout     time.Duration // ends a connection without bytes or calls; 0 is never
 	Close           bool          // close reader and writer at the end
 	Client          any           // who calls, for admission; nil is the connection itself
@@ -65,6 +71,7 @@ func (o Options) withDefaults() Options {
 	orInt(&o.MaxInFlight, DefaultMaxInFlight)
 	orTime(&o.CloseTimeout, DefaultCloseTimeout)
 	orTime(&o.WriteTimeout, DefaultWriteTimeout)
+	orTime(&o.PauseTimeout, DefaultPauseTimeout)
 	if o.Budget == nil {
 		o.Budget = NewBudget(0)
 	}
@@ -97,6 +104,7 @@ type Conn struct {
 
 	first   bool         // no line was read yet
 	lastUse atomic.Int64 // Unix nanoseconds of the last byte
+	partial atomic.Int64 // bytes of a line that lacks its end
 
 	smu      sync.Mutex
 	sessions [eras]*session
@@ -148,9 +156,9 @@ var errTwice = errors.New("wire: Run was called twice on one connection")
 //
 // # Errors
 //
-// nil after the end of the input, Shutdown or IdleTimeout; the cause of ctx;
-// the stream's error. An error also tells of handlers that did not return
-// within a second of being cancelled: they are left behind.
+// nil after the end of the input, Shutdown, IdleTimeout or PauseTimeout; the
+// cause of ctx; the stream's error. An error also tells of handlers that did
+// not return within a second of being cancelled: they are left behind.
 func (c *Conn) Run(ctx context.Context) error {
 	if !c.started.CompareAndSwap(false, true) {
 		return errTwice
@@ -201,7 +209,7 @@ func (c *Conn) touch() { c.lastUse.Store(time.Now().UnixNano()) }
 
 // readLines is the reader's goroutine.
 func (c *Conn) readLines() error {
-	lines := newLineReader(c.r, c.o.MaxMessageBytes, c.o.Budget, c.touch)
+	lines := newLineReader(c.r, c.o.MaxMessageBytes, c.o.Budget, c.touch, &c.partial)
 	for {
 		line, id, err := lines.next()
 		if c.hasEnded() {
@@ -391,7 +399,7 @@ func (c *Conn) cancelled(id json.RawMessage) {
 	if id == nil {
 		return
 	}
-	key, err := idKey(id)
+	key, err := IDKey(id)
 	if err != nil {
 		return
 	}

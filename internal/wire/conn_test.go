@@ -323,6 +323,25 @@ func TestIdleTimeout(t *testing.T) {
 	}
 }
 
+// A client that stops in the middle of a long line gives its bytes back.
+func TestPauseTimeout(t *testing.T) {
+	settled(t)
+	budget := wire.NewBudget(1 << 20)
+	p := dial(t, newTools(), wire.Options{PauseTimeout: 30 * time.Millisecond, Budget: budget})
+	if _, err := io.WriteString(p.Conn, strings.Repeat("x", 512<<10)); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.line(); !strings.Contains(got, "-32600") || !strings.Contains(got, "PauseTimeout") {
+		t.Errorf("answer %s", got)
+	}
+	if err := p.ended(); err != nil {
+		t.Error(err)
+	}
+	if !budget.TryAcquire(budget.Max()) {
+		t.Error("the half line still holds its bytes")
+	}
+}
+
 func TestLargeLine(t *testing.T) {
 	settled(t)
 	p := dial(t, newTools(), wire.Options{})

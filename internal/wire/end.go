@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // hangupEvery is how often a half-closed stream is asked whether its other
@@ -23,6 +25,8 @@ func (c *Conn) serve(ctx context.Context, read chan error) (chan error, error) {
 		defer t.Stop()
 		idle = t.C
 	}
+	pause := time.NewTicker(max(c.o.PauseTimeout/8, time.Millisecond))
+	defer pause.Stop()
 	stop, stopping := c.stop, false
 	for {
 		if (read == nil || stopping) && c.unanswered() == 0 {
@@ -48,9 +52,15 @@ func (c *Conn) serve(ctx context.Context, read chan error) (chan error, error) {
 				return nil, nil
 			}
 		case <-idle:
-			if c.unanswered() == 0 && time.Since(time.Unix(0, c.lastUse.Load())) >= c.o.IdleTimeout {
+			if c.unanswered() == 0 && c.silence() >= c.o.IdleTimeout {
 				c.o.Logger.Info("an idle connection was ended", "IdleTimeout", c.o.IdleTimeout)
 				return read, nil
+			}
+		case <-pause.C:
+			if held := c.partial.Load(); held > pauseBytes && c.silence() >= c.o.PauseTimeout {
+				c.o.Logger.Warn("a connection was ended: its message stopped half-way", "bytes", held, "PauseTimeout", c.o.PauseTimeout)
+				return read, c.refuse(nil, rpcError(jsonrpc.CodeInvalidRequest,
+					fmt.Sprintf("invalid request: the message stopped after %d bytes for PauseTimeout (%v); the connection ends", held, c.o.PauseTimeout)))
 			}
 		case <-limit:
 			return nil, nil
@@ -63,6 +73,9 @@ func (c *Conn) serve(ctx context.Context, read chan error) (chan error, error) {
 		}
 	}
 }
+
+// silence is how long no byte has come or gone.
+func (c *Conn) silence() time.Duration { return time.Since(time.Unix(0, c.lastUse.Load())) }
 
 func (c *Conn) unanswered() int {
 	c.mu.Lock()

@@ -83,7 +83,7 @@ func (f *idFinder) keep(c byte) {
 
 func (f *idFinder) finish() {
 	if f.isID && len(f.id) > 0 && len(f.id) <= maxFoundID && json.Valid(f.id) {
-		if _, err := idKey(f.id); err == nil {
+		if _, err := IDKey(f.id); err == nil {
 			f.found = f.id
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync/atomic"
 )
 
 const (
@@ -28,11 +29,12 @@ type lineReader struct {
 	max      int
 	budget   *Budget
 	onRead   func()
+	partial  *atomic.Int64 // bytes held of a line that lacks its end
 	err      error
 }
 
-func newLineReader(r io.Reader, max int, budget *Budget, onRead func()) *lineReader {
-	return &lineReader{r: r, buf: make([]byte, readBytes), max: max, budget: budget, onRead: onRead}
+func newLineReader(r io.Reader, max int, budget *Budget, onRead func(), partial *atomic.Int64) *lineReader {
+	return &lineReader{r: r, buf: make([]byte, readBytes), max: max, budget: budget, onRead: onRead, partial: partial}
 }
 
 // next returns a line without its end. The budget holds len(line) bytes for
@@ -41,7 +43,9 @@ func newLineReader(r io.Reader, max int, budget *Budget, onRead func()) *lineRea
 // the stream's.
 func (l *lineReader) next() (line []byte, id json.RawMessage, err error) {
 	var g gathering
+	defer l.partial.Store(0)
 	for {
+		l.partial.Store(int64(g.size))
 		if l.from == l.to {
 			if err := l.fill(); err != nil {
 				if g.size == 0 && g.drop == nil {

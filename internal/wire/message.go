@@ -211,7 +211,7 @@ func (e *envelope) check() *jsonrpc.Error {
 	}
 	var idErr error
 	if e.id != nil {
-		m.Key, idErr = idKey(e.id)
+		m.Key, idErr = IDKey(e.id)
 		if idErr == nil || e.id[0] == '-' || e.id[0] >= '0' && e.id[0] <= '9' {
 			m.ID = bytes.Clone(e.id)
 		}
@@ -247,9 +247,16 @@ func (e *envelope) check() *jsonrpc.Error {
 
 var errID = errors.New(`member "id" must be a string or an integer`)
 
-// idKey turns an id into the SDK's form. Integers that the SDK would round
-// become strings which no client sends.
-func idKey(raw json.RawMessage) (jsonrpc.ID, error) {
+// IDKey turns an id into the SDK's form, equal for two spellings of one id.
+// Integers that the SDK would round become strings which no client sends.
+//
+// # Errors
+//
+// For what is neither a string nor an integer.
+func IDKey(raw json.RawMessage) (jsonrpc.ID, error) {
+	if len(raw) == 0 {
+		return jsonrpc.ID{}, errID
+	}
 	if raw[0] == '"' {
 		text, err := unquote(raw)
 		if err != nil {
