@@ -180,11 +180,11 @@ func (s *Server) mcpServer(allowPaths bool) *mcp.Server {
 func (s *Server) invoke(ctx context.Context, name string, args json.RawMessage) (*Result, error) {
 	ctx, call, err := s.queue.Enter(ctx)
 	if err != nil {
-		var full *admission.FullError
-		if errors.As(err, &full) {
-			err = errors.Join(ErrQueueFull, err)
+		e := tools.AsError(err)
+		if e.Code == tools.QueueFull {
+			e.Err = ErrQueueFull
 		}
-		return nil, tools.AsError(err)
+		return nil, e
 	}
 	defer call.Leave()
 	if ahead := call.Ahead(); ahead > 0 {

@@ -200,7 +200,7 @@ func (r *Registry) Call(ctx context.Context, name string, args any) (res *Result
 	defer func() {
 		if p := recover(); p != nil {
 			r.env.Logger.Error("tool panicked", "tool", name, "panic", p, "stack", string(debug.Stack()))
-			res, err = nil, Errorf(Internal, "%s failed inside: %v", name, p).Suggest("report this with the input that caused it; the server goes on")
+			res, err = nil, Errorf(Internal, "%s failed inside; the server's log says where", name).Suggest("report this with the input that caused it; the server goes on")
 		}
 	}()
 	t, err := r.find(name)

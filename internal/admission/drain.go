@@ -53,7 +53,8 @@ func (q *Queue) startWaiting() (n int) {
 		if !ok {
 			break
 		}
-		c.markStarted()
+		c.started = true
+		q.started++
 		q.busy++
 		close(c.start)
 	}

@@ -21,7 +21,7 @@ var ErrNotHostDriven = errors.New("the queue is not host-driven: calls start by 
 // may.
 type FullError struct {
 	Depth   int // calls that may be inside, waiting and running together
-	Waiting int // of those inside, how many have not started
+	Waiting int // of those inside, how many wait for their turn
 }
 
 func (e *FullError) Error() string {
@@ -108,7 +108,8 @@ func (q *Queue) CancelAll(cause error) {
 	}
 }
 
-// Load returns how many calls are inside and how many of them have not started.
+// Load returns how many calls are inside and how many of them wait for their
+// turn: for a Drain, or before their first pixel work for a place.
 func (q *Queue) Load() (inside, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -124,7 +125,8 @@ type Call struct {
 	client  any
 	cancel  context.CancelCauseFunc
 	start   chan struct{} // closed when the call may begin
-	started bool          // guarded by q.mu
+	started bool          // guarded by q.mu: it does not wait for its turn
+	waited  bool          // guarded by q.mu: it has asked for its first place
 	parked  bool          // guarded by q.mu: Drain does not wait for it
 }
 
@@ -141,10 +143,13 @@ func FromContext(ctx context.Context) *Call {
 func (c *Call) Start(ctx context.Context) error {
 	select {
 	case <-c.start:
-		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	if !c.q.hostDriven {
+		c.setStarted(true)
+	}
+	return nil
 }
 
 // Pixels runs fn as pixel work: on this goroutine once the gate has a place,
@@ -155,21 +160,31 @@ func (c *Call) Pixels(ctx context.Context, fn func()) error {
 	if c.q.hostDriven {
 		return c.q.onHost(ctx, fn)
 	}
-	if err := c.q.gate.Acquire(ctx, c.client, c.q.maxDrain); err != nil {
+	c.setStarted(false)
+	err := c.q.gate.Acquire(ctx, c.client, c.q.maxDrain)
+	c.setStarted(true)
+	if err != nil {
 		return err
 	}
 	defer c.q.gate.Release()
-	c.q.mu.Lock()
-	c.markStarted()
-	c.q.mu.Unlock()
 	fn()
 	return nil
 }
 
-func (c *Call) markStarted() {
-	if !c.started {
-		c.started = true
+// setStarted counts the call as started or, until its first pixel work, as
+// waiting for its turn. In host-driven mode Drain does this.
+func (c *Call) setStarted(on bool) {
+	c.q.mu.Lock()
+	defer c.q.mu.Unlock()
+	if !on && c.waited || on == c.started {
+		return
+	}
+	c.started = on
+	if on {
 		c.q.started++
+	} else {
+		c.q.started--
+		c.waited = true
 	}
 }
 
@@ -185,11 +200,7 @@ func (c *Call) setParked(on bool) {
 	q := c.q
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.hostDriven {
-		c.markStarted()
-		return
-	}
-	if !c.started || c.parked == on {
+	if !q.hostDriven || !c.started || c.parked == on {
 		return
 	}
 	c.parked = on

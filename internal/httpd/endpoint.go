@@ -23,6 +23,7 @@ import (
 const (
 	sessionHeader = "Mcp-Session-Id"
 	readPiece     = 1 << 20 // bytes by which a body of unknown length grows
+	overrun       = 4       // times MaxMessageBytes that are read and dropped of a body that is too long
 )
 
 // endpoint serves the streamable HTTP transport.
@@ -163,16 +164,19 @@ func jsonLike(contentType string) bool {
 // which then holds cap(body) bytes. When it cannot, it has answered.
 func (h *Handler) body(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	limit := int64(h.c.MaxMessageBytes)
+	slow := &patientReader{r.Body, http.NewResponseController(w)}
+	defer slow.done()
 	tooLong := func() ([]byte, bool) {
+		// Most clients read the answer only after they have sent the body.
+		slow.rc.SetReadDeadline(time.Now().Add(bodyPause)) //nolint:errcheck // see Read
+		id := wire.DropFindingID(io.MultiReader(bytes.NewReader(body), io.LimitReader(r.Body, overrun*limit)))
 		w.Header().Set("Connection", "close")
-		refuse(w, http.StatusRequestEntityTooLarge, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the body is longer than MaxMessageBytes (%d bytes)", limit))
+		refuse(w, http.StatusRequestEntityTooLarge, id, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the body is longer than MaxMessageBytes (%d bytes)", limit))
 		return body, false
 	}
 	if r.ContentLength > limit {
 		return tooLong()
 	}
-	slow := &patientReader{r.Body, http.NewResponseController(w)}
-	defer slow.done()
 	in := http.MaxBytesReader(w, slow, limit)
 	size := r.ContentLength
 	if size < 0 {

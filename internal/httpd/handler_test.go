@@ -175,7 +175,7 @@ func TestEndpoint(t *testing.T) {
 		{"modern, header missing", `{"jsonrpc":"2.0","method":"tools/list","params":{` + meta + `},"id":8}`, nil, 400, []string{`"id":8`, `-32020`}},
 		{"modern, unknown method", `{"jsonrpc":"2.0","method":"no/such","params":{` + meta + `},"id":9}`, []string{modern, "Mcp-Method: no/such"}, 404, []string{`"id":9`, `-32601`}},
 		{"old version header", `{"jsonrpc":"2.0","method":"tools/list","id":10}`, []string{"Mcp-Protocol-Version: 1999-01-01"}, 400, []string{`"id":10`, `-32600`, "Unsupported protocol version"}},
-		{"too long", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 413, []string{"MaxMessageBytes (1048576 bytes)"}},
+		{"too long", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 413, []string{`"id":1`, "MaxMessageBytes (1048576 bytes)"}},
 		{"other type", `{}`, []string{"Content-Type: text/html"}, 415, []string{"application/json"}},
 		{"large arguments", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"size","arguments":{"a":"` + strings.Repeat("x", 1<<19) + `"}},"id":11}`, nil, 200, []string{fmt.Sprint(1<<19 + 8)}},
 	} {

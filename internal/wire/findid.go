@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"io"
 )
 
 // maxFoundID is the longest id, in bytes, that is looked for in a message that
@@ -96,4 +97,18 @@ func FindID(data []byte) json.RawMessage {
 	var f idFinder
 	f.feed(data)
 	return f.found
+}
+
+// DropFindingID reads r to its end and returns the top-level id of the message
+// in it, nil when none can be read.
+func DropFindingID(r io.Reader) json.RawMessage {
+	var f idFinder
+	piece := make([]byte, readBytes)
+	for {
+		n, err := r.Read(piece)
+		f.feed(piece[:n])
+		if err != nil {
+			return f.found
+		}
+	}
 }
