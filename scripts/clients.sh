@@ -16,7 +16,8 @@ if [ ! -f "$cache/done" ]; then
   cd "$cache"
   npm init -y >/dev/null
   npm install --no-audit --no-fund --loglevel=error --ignore-scripts node@22.23.3 \
-    @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/inspector@2.12.0 >/dev/null
+    @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.3.1 \
+    @modelcontextprotocol/inspector@2.12.0 >/dev/null
   # The node package fetches its binary package in its install script.
   (cd node_modules/node && node installArchSpecificPackage.js >/dev/null)
   test -x node_modules/node/bin/node

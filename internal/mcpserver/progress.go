@@ -24,7 +24,6 @@ func withProgress(ctx context.Context, req *mcp.CallToolRequest) (_ context.Cont
 		return ctx, func() {}
 	}
 	p := &progress{start: time.Now(), phase: "queued", changed: make(chan struct{}, 1), stop: make(chan struct{})}
-	p.changed <- struct{}{}
 	var wait sync.WaitGroup
 	wait.Go(func() { p.run(ctx, req.Session, token) })
 	var once sync.Once
@@ -64,6 +63,11 @@ func (p *progress) run(ctx context.Context, session *mcp.ServerSession, token an
 	defer tick.Stop()
 	last := 0.0
 	for {
+		last = max(last+0.001, time.Since(p.start).Seconds())
+		err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: last, Message: p.words()})
+		if err != nil {
+			return
+		}
 		select {
 		case <-p.stop:
 			return
@@ -71,11 +75,6 @@ func (p *progress) run(ctx context.Context, session *mcp.ServerSession, token an
 			return
 		case <-tick.C:
 		case <-p.changed:
-		}
-		last = max(last+0.001, time.Since(p.start).Seconds())
-		err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: last, Message: p.words()})
-		if err != nil {
-			return
 		}
 	}
 }
