@@ -44,15 +44,21 @@ func (r *Resolver) fetchText(s string, o Options) (*Blob, error) {
 	if trimmed == "" {
 		return nil, fmt.Errorf("%w: it is empty; %s", ErrInvalidArgument, ways)
 	}
+	mayBeBase64 := len(trimmed) > minBase64 && looksBase64(trimmed)
+	var noFile error
 	if path, ok := localPath(trimmed); ok {
-		b, err := r.file(path, o)
-		if err == nil || len(trimmed) <= minBase64 || !looksBase64(trimmed) {
-			return b, err
+		var b *Blob
+		if b, noFile = r.file(path, o); noFile == nil || !mayBeBase64 {
+			return b, noFile
 		}
 	}
-	if len(trimmed) > minBase64 && looksBase64(trimmed) {
+	if mayBeBase64 {
 		b, err := r.base64(trimmed, "base64")
-		if err == nil && imaging.Sniff(b.Data) == "" {
+		isImage := err == nil && imaging.Sniff(b.Data) != ""
+		if noFile != nil && !isImage {
+			return nil, noFile // an absolute path: base64 that starts with a slash is a JPEG
+		}
+		if err == nil && !isImage {
 			return nil, fmt.Errorf("%w: the base64 text decodes to %d bytes that are no image; %s", ErrInvalidArgument, len(b.Data), ways)
 		}
 		return b, err
