@@ -3,6 +3,8 @@ package measure
 import (
 	"fmt"
 	"image"
+	"image/color"
+	"image/draw"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -106,6 +108,39 @@ func BenchmarkComponents(b *testing.B) {
 		b.Run(fmt.Sprint(c), func(b *testing.B) {
 			ratio(b, m.Pix, func() { Components(mask, c) })
 			b.ReportMetric(float64(len(Components(mask, c))), "components")
+		})
+	}
+}
+
+func BenchmarkDiff(b *testing.B) {
+	before := screenshot(benchW, benchH)
+	near := image.NewNRGBA(before.Rect)
+	copy(near.Pix, before.Pix)
+	for i := range 40 { // forty words that changed
+		x, y := 60+i*90, 60+220*(i%9)
+		draw.Draw(near, image.Rect(x, y, x+60, y+12), image.NewUniform(color.NRGBA{20, 30, uint8(6 * i), 255}), image.Point{}, draw.Src)
+	}
+	other := image.NewNRGBA(before.Rect)
+	for i := range other.Pix {
+		other.Pix[i] = ^before.Pix[i] | uint8(255*(i&3/3))
+	}
+	for _, c := range []struct {
+		name  string
+		after *image.NRGBA
+		o     DiffOptions
+	}{
+		{"near", near, DiffOptions{Threshold: DefaultDiffThreshold}},
+		{"near/edges", near, DiffOptions{Threshold: DefaultDiffThreshold, CountAntiAliased: true}},
+		{"near/perceptual", near, DiffOptions{Threshold: DefaultDiffThreshold, Method: DiffPerceptual}},
+		{"different", other, DiffOptions{Threshold: DefaultDiffThreshold}},
+		{"different/edges", other, DiffOptions{Threshold: DefaultDiffThreshold, CountAntiAliased: true}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			ratio(b, before.Pix, func() {
+				if _, err := Diff(b.Context(), before, c.after, c.o); err != nil {
+					b.Fatal(err)
+				}
+			})
 		})
 	}
 }

@@ -29,7 +29,7 @@ func rasterOf(img image.Image) raster {
 	case *imaging.Image:
 		m = s
 	case *image.NRGBA:
-		if s.Opaque() {
+		if opaque(s) {
 			return raster{pix: s.Pix, stride: s.Stride, w: b.Dx(), h: b.Dy(), min: b.Min}
 		}
 		m = imaging.FromImage(s)
@@ -69,4 +69,20 @@ func key(p []byte) uint32 { return binary.BigEndian.Uint32(p) >> 8 }
 // colorOf is the inverse of key.
 func colorOf(k uint32) color.NRGBA {
 	return color.NRGBA{uint8(k >> 16), uint8(k >> 8), uint8(k), 255}
+}
+
+// opaque is (*image.NRGBA).Opaque, two pixels at a time.
+func opaque(m *image.NRGBA) bool {
+	const alphas = 0xff000000ff000000
+	for y := range m.Rect.Dy() {
+		row := m.Pix[y*m.Stride:][:4*m.Rect.Dx()]
+		all := uint64(alphas)
+		for ; len(row) >= 8; row = row[8:] {
+			all &= binary.LittleEndian.Uint64(row)
+		}
+		if all != alphas || len(row) == 4 && row[3] != 255 {
+			return false
+		}
+	}
+	return true
 }
