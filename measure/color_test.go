@@ -101,7 +101,7 @@ func FuzzParseColor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		c, err := ParseColor(s)
 		if err != nil {
-			if len(err.Error()) > 400 {
+			if len(err.Error()) > 1000 {
 				t.Fatalf("an error of %d bytes", len(err.Error()))
 			}
 			return
