@@ -28,7 +28,7 @@ func npmClients(t *testing.T) string {
 		}
 		cache = filepath.Join(home, ".cache")
 	}
-	dir := filepath.Join(cache, "visions", "clients-1")
+	dir := filepath.Join(cache, "visions", "clients-2")
 	if _, err := os.Stat(filepath.Join(dir, "done")); err != nil {
 		t.Fatalf("the npm clients are missing (%v): make test installs them, or run scripts/clients.sh", err)
 	}
