@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the suite tests what the protocol has deprecated, as long as it works
+
 // Package conformance is a server with the fixtures that the official
 // conformance suite asks for: tools, resources and prompts of fixed names and
 // answers. It shows that our edges carry all of the protocol, and is imported

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the suite tests what the protocol has deprecated, as long as it works
+
 package conformance
 
 import (
