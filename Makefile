@@ -6,7 +6,7 @@ TAGS = visions_nohttp visions_nounix visions_nostdio \
 	visions_nohttp,visions_nounix,visions_nostdio
 TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: demo test check tags cross install
+.PHONY: demo test bench check tags cross install
 
 demo:
 	sh examples/demo.sh
@@ -15,6 +15,10 @@ test: check tags cross install
 	scripts/build-ollama.sh
 	scripts/clients.sh
 	$(GO) test -race ./...
+
+# The promised figures beside their yardsticks; not part of the tests.
+bench:
+	$(GO) run ./scripts/bench
 
 # Formatting and what tools find.
 check:
