@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/visions-mcp/visions/tools"
 )
 
 // newServer returns a handle on an Engine of its own that ends with the test.
@@ -178,7 +180,7 @@ func listTools(t *testing.T, transport mcp.Transport) {
 	}
 	defer session.Close()
 	res, err := session.ListTools(ctx, nil)
-	if err != nil || len(res.Tools) != 3 {
+	if err != nil || len(res.Tools) != len(tools.Builtin()) {
 		t.Fatalf("ListTools: %d tools, %v", len(res.Tools), err)
 	}
 	if info := session.InitializeResult().ServerInfo; info.Name != "host" || info.Version != "9" {

@@ -73,9 +73,10 @@ type DiffRegion struct {
 type DiffReport struct {
 	Before, After, Canvas image.Point // sizes in pixels
 	SizeChanged           bool
-	Changed               int // without what is counted apart and left out
-	AntiAliased           int // among the pixels that differ, whether left out or not
-	Caret                 int // pixels of carets
+	Equal                 bool // every pixel that was compared is equal, and the sizes are
+	Changed               int  // without what is counted apart and left out
+	AntiAliased           int  // among the pixels that differ, whether left out or not
+	Caret                 int  // pixels of carets
 	Ignored               int
 	Differing             int     // pixels beyond the threshold outside the ignored ones, nothing left out
 	ChangedShare          float64 // Changed over the canvas less Ignored, 0 to 1; 0 when all is ignored
@@ -100,6 +101,7 @@ func Diff(ctx context.Context, before, after image.Image, o DiffOptions) (*DiffR
 		Before: image.Pt(a.w, a.h), After: image.Pt(b.w, b.h), Canvas: image.Pt(max(a.w, b.w), max(a.h, b.h)),
 	}}
 	d.rep.SizeChanged = d.rep.Before != d.rep.After
+	d.rep.Equal = !d.rep.SizeChanged
 	d.w, d.h = min(a.w, b.w), min(a.h, b.h)
 	d.rep.Classes = make([]DiffClass, d.rep.Canvas.X*d.rep.Canvas.Y)
 	d.markIgnored()
@@ -181,7 +183,11 @@ func (d *differ) rgbRow(y int, row []DiffClass) {
 		}
 		u, v := p[4*x:4*x+4:4*x+4], q[4*x:4*x+4:4*x+4]
 		r, g, b := gap(u[0], v[0]), gap(u[1], v[1]), gap(u[2], v[2])
-		if r+g+b > limit && row[x] != DiffIgnored {
+		if r+g+b == 0 || row[x] == DiffIgnored {
+			continue
+		}
+		d.rep.Equal = false
+		if r+g+b > limit {
 			row[x] = DiffChanged
 			maxDelta = max(maxDelta, r, g, b)
 		}

@@ -49,7 +49,7 @@ func TestDiffByTheSumOfChannels(t *testing.T) {
 		threshold float64
 		changed   int
 	}{{0, 220}, {0.9, 220}, {1, 200}, {14, 200}, {15, 100}, {16, 0}, {765, 0}} {
-		if rep := diff(t, before, after, DiffOptions{Threshold: c.threshold}); rep.Changed != c.changed || rep.Differing != c.changed {
+		if rep := diff(t, before, after, DiffOptions{Threshold: c.threshold}); rep.Changed != c.changed || rep.Differing != c.changed || rep.Equal {
 			t.Errorf("threshold %g: %d changed, want %d", c.threshold, rep.Changed, c.changed)
 		}
 	}
@@ -215,7 +215,7 @@ func FuzzDiff(f *testing.F) {
 		if err != nil || back.Changed != rep.Changed || !reflect.DeepEqual(back.Regions, rep.Regions) {
 			t.Fatalf("the other way round: %d changed, %d before (%v)", back.Changed, rep.Changed, err)
 		}
-		if same, err := Diff(context.Background(), a, a, o); err != nil || same.Differing != 0 {
+		if same, err := Diff(context.Background(), a, a, o); err != nil || same.Differing != 0 || !same.Equal {
 			t.Fatalf("a picture differs from itself: %v", err)
 		}
 	})

@@ -41,6 +41,7 @@ func (d *differ) perceivedRow(y int, row []DiffClass) {
 		if row[x] == DiffIgnored || key(u) == key(v) {
 			continue
 		}
+		d.rep.Equal = false
 		if perceived(u, v) > limit {
 			row[x] = DiffChanged
 			d.rep.MaxDelta = max(d.rep.MaxDelta, int(max(gap(u[0], v[0]), gap(u[1], v[1]), gap(u[2], v[2]))))

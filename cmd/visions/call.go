@@ -98,8 +98,11 @@ func (a *answer) text(saved []string) string {
 	if len(a.files) != 1 || len(saved) != 1 || json.Unmarshal(a.json, &m) != nil {
 		return string(a.json)
 	}
-	old, _ := m[outputPath].(string)
-	return strings.Replace(string(a.json), strconv.Quote(old), strconv.Quote(saved[0]), 1)
+	old, ok := m[outputPath].(string)
+	if !ok {
+		return string(a.json)
+	}
+	return strings.ReplaceAll(string(a.json), strconv.Quote(old), strconv.Quote(saved[0]))
 }
 
 func (p *program) askEngine(ctx context.Context, c visions.Config, tool string, raw json.RawMessage) (*answer, error) {
