@@ -26,6 +26,9 @@ echo "== cut out the cards, at full resolution"
 echo "== black and white, as OCR likes it"
 "$visions" call preprocess_and_crop "{\"image_source\":\"$page\",\"grayscale\":true,\"threshold\":\"adaptive\"}" -o "$out"
 
+echo "== what changed after an edit of the page, as a person sees it"
+"$visions" call visual_diff "{\"image_sources\":[\"$page\",\"$PWD/examples/demo/after.png\"],\"method\":\"perceptual\",\"analyze\":false}" -o "$out"
+
 echo "== description by a vision model"
 health=$("$visions" call check_vision_health)
 case $health in

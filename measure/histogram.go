@@ -26,19 +26,16 @@ type keyCount struct {
 }
 
 // Histogram counts the exact colours of an image (24 bits; transparent pixels
-// as they look on white). Time is linear in the pixels: few colours are counted
-// in a hash table, many by sorting pixels into the 4096 leading halves of their
-// colours first, which keeps the tables in the processor's cache.
+// as they look on white). Time is linear in the pixels; memory grows with the
+// colours, up to 64 MiB.
 func Histogram(img image.Image) *ColorHistogram { return histogram(rasterOf(img)) }
 
 func histogram(r raster) *ColorHistogram {
-	h := &ColorHistogram{total: r.w * r.h}
-	if t := countFew(r); t != nil {
-		h.list = t.sorted()
-	} else {
-		h.list = countMany(r)
+	var t countTable
+	for y := range r.h {
+		t.countRow(r.row(y))
 	}
-	return h
+	return &ColorHistogram{list: t.counts(), total: r.w * r.h}
 }
 
 // Len is how many different colours there are.
@@ -109,140 +106,58 @@ func (h *ColorHistogram) mode() color.NRGBA {
 	return colorOf(best.key)
 }
 
-// Sizes of the hash table: it starts small enough for the first level cache and
-// gives up where sorting becomes cheaper. Measured on 3840x2160 screenshots
-// (4,000 colours) and photos (1.3 million).
-const (
-	firstBits = 12
-	maxColors = 1 << 16
-)
-
-// colorTable counts colours by open addressing. Keys are stored plus one, so
-// that 0 is an empty slot.
-type colorTable struct {
-	slots []keyCount
-	shift uint
-	n     int
+// countTable counts colours in pages of 256 blues, one for each red and green
+// that occur together. Colours of a picture lie close to each other, so few of
+// the pages exist and most stay in the processor's cache.
+type countTable struct {
+	pages [1 << 16]*[256]uint32
 }
 
-func newColorTable(bits uint) *colorTable {
-	return &colorTable{slots: make([]keyCount, 1<<bits), shift: 32 - bits}
+// add counts colour k n times.
+func (t *countTable) add(k, n uint32) {
+	page := t.pages[k>>8]
+	if page == nil {
+		page = new([256]uint32)
+		t.pages[k>>8] = page
+	}
+	page[k&0xff] += n
 }
 
-// add counts k n times. Fibonacci hashing (Knuth, TAOCP 3, 6.4) spreads
-// neighbouring colours.
-func (t *colorTable) add(k, n uint32) {
-	mask := uint32(len(t.slots) - 1)
-	for i := k * 0x9E3779B1 >> t.shift; ; i = (i + 1) & mask {
-		s := &t.slots[i&mask]
-		if s.key == k+1 {
-			s.count += n
-			return
-		}
-		if s.key == 0 {
-			*s = keyCount{k + 1, n}
-			if t.n++; t.n*2 > len(t.slots) {
-				t.grow()
+// countRow counts eight pixels at once where they are equal.
+func (t *countTable) countRow(p []byte) {
+	for len(p) >= 32 {
+		eight := p[:32:32]
+		first := binary.LittleEndian.Uint64(eight)
+		if uint32(first) == uint32(first>>32) && binary.LittleEndian.Uint64(eight[8:]) == first && binary.LittleEndian.Uint64(eight[16:]) == first && binary.LittleEndian.Uint64(eight[24:]) == first {
+			n := 32
+			for n+8 <= len(p) && binary.LittleEndian.Uint64(p[n:]) == first {
+				n += 8
 			}
-			return
-		}
-	}
-}
-
-func (t *colorTable) grow() {
-	old := t.slots
-	*t = colorTable{slots: make([]keyCount, 2*len(old)), shift: t.shift - 1}
-	for _, s := range old {
-		if s.key != 0 {
-			t.add(s.key-1, s.count)
-		}
-	}
-}
-
-func (t *colorTable) sorted() []keyCount {
-	list := make([]keyCount, 0, t.n)
-	for _, s := range t.slots {
-		if s.key != 0 {
-			list = append(list, keyCount{s.key - 1, s.count})
-		}
-	}
-	slices.SortFunc(list, func(a, b keyCount) int { return int(a.key) - int(b.key) })
-	return list
-}
-
-// countFew counts by runs of equal pixels; nil when there are more than
-// maxColors colours.
-func countFew(r raster) *colorTable {
-	t := newColorTable(firstBits)
-	for y := range r.h {
-		countRow(t, r.row(y))
-		if t.n > maxColors {
-			return nil
-		}
-	}
-	return t
-}
-
-func countRow(t *colorTable, p []byte) {
-	for len(p) >= 4 {
-		cur := binary.LittleEndian.Uint32(p)
-		pair := uint64(cur)<<32 | uint64(cur)
-		rest := p[4:]
-		for len(rest) >= 32 && binary.LittleEndian.Uint64(rest) == pair && binary.LittleEndian.Uint64(rest[8:]) == pair &&
-			binary.LittleEndian.Uint64(rest[16:]) == pair && binary.LittleEndian.Uint64(rest[24:]) == pair {
-			rest = rest[32:]
-		}
-		for len(rest) >= 4 && binary.LittleEndian.Uint32(rest) == cur {
-			rest = rest[4:]
-		}
-		t.add(key(p), uint32(len(p)-len(rest))/4)
-		p = rest
-	}
-}
-
-// halfBits splits a colour of 24 bits into two halves whose tables (4096
-// counts) stay in the first level cache.
-const (
-	halfBits = 12
-	halfSize = 1 << halfBits
-)
-
-// countMany counts any number of colours: a counting sort by the leading half
-// of the colour, then one small table a half.
-func countMany(r raster) []keyCount {
-	var ends [halfSize + 1]uint32
-	for y := range r.h {
-		for p := r.row(y); len(p) >= 4; p = p[4:] {
-			ends[key(p)>>halfBits+1]++
-		}
-	}
-	for i := range halfSize {
-		ends[i+1] += ends[i]
-	}
-	starts := ends
-	low := make([]uint16, r.w*r.h) // the other half of each pixel, by its leading half
-	for y := range r.h {
-		for p := r.row(y); len(p) >= 4; p = p[4:] {
-			k := key(p)
-			at := &starts[k>>halfBits]
-			low[*at] = uint16(k & (halfSize - 1))
-			*at++
-		}
-	}
-	var list []keyCount
-	var counts [halfSize]uint32
-	for high := range uint32(halfSize) {
-		part := low[ends[high]:ends[high+1]]
-		if len(part) == 0 {
+			t.add(key(p), uint32(n)/4)
+			p = p[n:]
 			continue
 		}
-		for _, v := range part {
-			counts[v&(halfSize-1)]++
+		for i := 0; i < 32; i += 4 {
+			t.add(key(eight[i:i+4:i+4]), 1)
 		}
-		for v, n := range counts {
+		p = p[32:]
+	}
+	for ; len(p) >= 4; p = p[4:] {
+		t.add(key(p), 1)
+	}
+}
+
+// counts lists the colours in the order of their keys.
+func (t *countTable) counts() []keyCount {
+	var list []keyCount
+	for i := range t.pages {
+		page := t.pages[i]
+		if page == nil {
+			continue
+		}
+		for blue, n := range page {
 			if n != 0 {
-				list = append(list, keyCount{high<<halfBits | uint32(v), n})
-				counts[v] = 0
+				list = append(list, keyCount{uint32(i)<<8 | uint32(blue), n})
 			}
 		}
 	}

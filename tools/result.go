@@ -29,6 +29,7 @@ type Result struct {
 type Picture struct {
 	Image   *imaging.Image // nil: linked only
 	Encoded []byte         // Image at full size in the asked format, when that is at hand already
+	Reduced int            // how many times smaller than the full file Image is already, 0 for not
 	JPEG    bool           // returned as JPEG, otherwise PNG
 	File    *store.Ref     // the full file in the output store, nil when not saved
 	Title   string
@@ -106,6 +107,7 @@ func (e *Env) finish(ctx context.Context, r *Result) error {
 		}
 		r.Images = append(r.Images, block)
 		if r.Provenance != nil {
+			info.Scale /= float64(max(1, p.Reduced))
 			r.Provenance.Returned = append(r.Provenance.Returned, info)
 		}
 	}

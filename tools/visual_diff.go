@@ -157,13 +157,14 @@ func handleVisualDiff(ctx context.Context, c *Call) (*Result, error) {
 		o.Ignore = append(o.Ignore, r)
 	}
 	var rep *measure.DiffReport
-	var marked *imaging.Image
+	picture := Picture{Title: "differences"}
 	var file bytes.Buffer
 	err = c.Pixels(ctx, func() (err error) {
 		if rep, err = measure.Diff(ctx, before, after, o); err != nil {
 			return err
 		}
-		marked = markDiff(before, after, rep, highlight)
+		marked := markDiff(before, after, rep, highlight)
+		picture.Image, picture.Reduced = shrinkDiff(marked, rep.Classes, maxBlockSide)
 		return imaging.EncodePNG(&file, marked, imaging.Fast)
 	})
 	if err != nil {
@@ -186,8 +187,7 @@ func handleVisualDiff(ctx context.Context, c *Call) (*Result, error) {
 			return nil, err
 		}
 	}
-	picture := Picture{Image: marked, File: &ref, Title: "differences"}
-	if marked.Width() <= maxBlockSide && marked.Height() <= maxBlockSide {
+	if picture.File = &ref; picture.Reduced == 1 {
 		picture.Encoded = file.Bytes()
 	}
 	return &Result{Value: answer, Provenance: prov, Pictures: []Picture{picture}}, nil

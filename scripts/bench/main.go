@@ -31,6 +31,7 @@ var subjects = []subject{
 	{"start", measureStart},
 	{"png", measurePNG},
 	{"preprocess", measurePreprocess},
+	{"measure", measureMeasure},
 }
 
 // bench is what the subjects work with.

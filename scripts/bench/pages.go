@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-//go:embed pages sharp.mjs
+//go:embed pages sharp.mjs sharpdiff.mjs
 var files embed.FS
 
 // kinds are the pages that stand for kinds of screenshots.

@@ -16,7 +16,7 @@ import (
 // measurePreprocess compares a whole preprocess_and_crop of a 4K screenshot, with
 // grayscale and sharpen, with the same chain in sharp on one thread, in CPU time.
 func measurePreprocess(ctx context.Context, b *bench) ([]row, error) {
-	sharp, stop, err := b.startSharp(ctx)
+	sharp, stop, err := b.startScript(ctx, "sharp.mjs")
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func measurePreprocess(ctx context.Context, b *bench) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		worker, err := sharp(kind)
+		worker, err := sharp(kind + ".png")
 		if err != nil {
 			return nil, err
 		}
@@ -50,18 +50,19 @@ func measurePreprocess(ctx context.Context, b *bench) ([]row, error) {
 	return rows, nil
 }
 
-// startSharp returns a function that starts a worker for one page and returns
-// what measures it, and one that ends all workers.
-func (b *bench) startSharp(ctx context.Context) (worker func(kind string) (func() (float64, error), error), stop func(), err error) {
+// startScript returns a function that starts a worker of a script that uses
+// sharp, for files of the scratch folder, and returns what measures it; and one
+// that ends all workers.
+func (b *bench) startScript(ctx context.Context, name string) (worker func(names ...string) (func() (float64, error), error), stop func(), err error) {
 	folder, err := output(ctx, filepath.Join(b.scripts, "sharp.sh"))
 	if err != nil {
 		return nil, nil, err
 	}
-	script, err := files.ReadFile("sharp.mjs")
+	script, err := files.ReadFile(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	path := filepath.Join(b.dir, "sharp.mjs")
+	path := filepath.Join(b.dir, name)
 	if err := os.WriteFile(path, script, 0o600); err != nil {
 		return nil, nil, err
 	}
@@ -73,8 +74,9 @@ func (b *bench) startSharp(ctx context.Context) (worker func(kind string) (func(
 			cmd.Wait() // killed: its error says no more
 		}
 	}
-	return func(kind string) (func() (float64, error), error) {
-		cmd := exec.CommandContext(ctx, "node", path, folder, filepath.Join(b.dir, kind+".png"))
+	return func(names ...string) (func() (float64, error), error) {
+		cmd := exec.CommandContext(ctx, "node", append([]string{path, folder}, names...)...)
+		cmd.Dir = b.dir
 		cmd.Stderr = os.Stderr
 		in, err1 := cmd.StdinPipe()
 		out, err2 := cmd.StdoutPipe()
