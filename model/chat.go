@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
-
-	"github.com/ollama/ollama/api"
 )
 
 // maxAttempts is one retry: a server that was restarting or a runner that died
@@ -17,229 +16,190 @@ const maxAttempts = 2
 // retryPause lets a crashed runner go before it is asked again.
 const retryPause = 300 * time.Millisecond
 
-// Chat asks an Ollama server. It succeeds only for an answer that the server
-// marked as done for the reason "stop".
-//
-// # Errors
-//
-// [*Error]; for a model that is missing or cannot see, with the installed
-// vision models; for a time-out, with what holds memory.
-func (o *Ollama) Chat(ctx context.Context, req *Request, delta func(string)) (*Response, error) {
-	start := time.Now()
-	call, err := o.newCall(req)
-	if err != nil {
-		return nil, &Error{Kind: KindInvalid, Model: req.Model, Err: err}
+// maxAnswer bounds the text of an answer, in bytes, thinking included. The
+// longest num_predict stays below it.
+const maxAnswer = 4 << 20
+
+// asker is what the kinds of model servers do differently.
+type asker interface {
+	// find checks that the model is there, and can see when images come; it
+	// returns its name as the server spells it and what the reader must know.
+	find(ctx context.Context, name string, images bool) (string, []string, *Error)
+	// ask asks one time, and hands every piece of the answer to heard.
+	ask(ctx context.Context, q *question, heard func(text string, thinking bool) error) (final, error)
+	// fail turns an error of ask into one of ours.
+	fail(ctx context.Context, name string, err error) *Error
+	// explain adds to an error what the server knows and what to do.
+	explain(ctx context.Context, e *Error, timeout time.Duration)
+}
+
+// final is what a server says at the end of an answer.
+type final struct {
+	done         bool
+	reason       string
+	load         time.Duration
+	promptTokens int
+	tokens       int
+}
+
+// exchange is one call of Chat.
+type exchange struct {
+	s     asker
+	q     *question
+	delta func(string)
+	start time.Time
+	timer *time.Timer // first-token deadline, nil without
+
+	text  strings.Builder
+	size  int // bytes of the answer, thinking included
+	first time.Duration
+}
+
+// chat is Chat of both backends. It succeeds only for an answer that the server
+// has marked as whole.
+func chat(outer context.Context, s asker, log *slog.Logger, req *Request, delta func(string)) (*Response, error) {
+	q, e := newQuestion(req)
+	if e != nil {
+		return nil, e
 	}
-	timeout := req.Timeout
-	if timeout == 0 {
-		timeout = DefaultTimeout
-	}
-	outer := ctx
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	x := &exchange{s: s, q: q, delta: delta, start: time.Now()}
+	ctx, cancel := context.WithTimeout(outer, q.timeout)
 	defer cancel()
-	if err := o.find(ctx, req.Model, len(req.Images) > 0); err != nil {
-		return nil, timed(err, start)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if req.FirstToken > 0 {
+		x.timer = time.AfterFunc(req.FirstToken, func() { stop(errFirstToken) })
+		defer x.timer.Stop()
 	}
 	for attempt := 1; ; attempt++ {
-		res, e := call.once(ctx, delta)
+		res, e := x.try(ctx)
 		if e == nil {
 			res.Attempts = attempt
-			res.Total = time.Since(start)
+			res.Total = time.Since(x.start)
 			return res, nil
 		}
-		if attempt < maxAttempts && e.retrySafe(delta != nil) {
-			o.log.Info("asking the model again", "model", req.Model, "kind", e.Kind)
-			select {
-			case <-time.After(retryPause):
+		if attempt < maxAttempts && e.askAgain(delta != nil && !req.RetryPartial) {
+			log.Info("asking the model again", "model", req.Model, "kind", e.Kind)
+			if pause(ctx, retryPause) {
 				continue
-			case <-ctx.Done():
 			}
+			e.Kind, e.Err = ended(ctx)
+			e.Diagnosis = ""
 		}
-		e.Elapsed = time.Since(start)
-		if e.Kind == KindTimeout || outer.Err() == nil && e.Kind == KindFailed {
-			o.diagnose(outer, e, timeout)
+		e.Elapsed = time.Since(x.start)
+		if outer.Err() == nil || e.Kind == KindTimeout {
+			s.explain(outer, e, q.timeout)
 		}
 		return nil, e
 	}
 }
 
-// retrySafe reports whether asking again cannot repeat text that somebody has
-// already seen.
-func (e *Error) retrySafe(streaming bool) bool {
-	if e.Partial != "" && streaming {
+// pause waits and reports whether the whole time passed.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// askAgain reports whether asking again can help and repeats no text that
+// somebody has already seen.
+func (e *Error) askAgain(shown bool) bool {
+	if e.permanent || e.Partial != "" && shown {
 		return false
 	}
 	return e.Kind == KindUnavailable || e.Kind == KindFailed
 }
 
-func timed(err error, start time.Time) error {
-	var e *Error
-	if errors.As(err, &e) {
-		e.Elapsed = time.Since(start)
-	}
-	return err
-}
-
-// diagnose says what a time-out or failure means by what holds memory now.
-func (o *Ollama) diagnose(ctx context.Context, e *Error, timeout time.Duration) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), adviceTime)
-	defer cancel()
-	running, err := o.Running(ctx)
-	if err != nil {
-		e.Diagnosis = fmt.Sprintf("the model server at %s does not answer any more", o.base)
-		return
-	}
-	e.Resident = []string{}
-	loaded := false
-	for _, r := range running {
-		e.Resident = append(e.Resident, r.Name)
-		loaded = loaded || r.Name == e.Model || r.Name == e.Model+":latest"
-	}
-	if e.Kind != KindTimeout {
-		return
-	}
-	o.advise(ctx, e)
-	switch {
-	case e.FirstToken > 0:
-		e.Diagnosis = fmt.Sprintf("the model was answering, too slowly for the limit of %s: raise the timeout, ask for less, or use a smaller model", timeout)
-	case loaded:
-		e.Diagnosis = "the model is loaded and had not begun to answer: it is busy or slow with this image; send a smaller region or raise the timeout"
-	default:
-		e.Diagnosis = "the model was still being loaded: call again, it may be in memory by then; or raise the timeout"
-	}
-}
-
-// call is one prepared question.
-type call struct {
-	o    *Ollama
-	req  *Request
-	api  api.ChatRequest
-	sent []Sent
-}
-
-func (o *Ollama) newCall(req *Request) (*call, error) {
-	opts := req.Options.filled()
-	format, err := outputFormat(req.Schema)
-	if err != nil {
-		return nil, err
-	}
-	keep, set, err := ParseKeepAlive(req.KeepAlive)
-	if err != nil {
-		return nil, err
-	}
-	c := &call{o: o, req: req}
-	off := false
-	c.api = api.ChatRequest{
-		Model: req.Model, Format: format, Truncate: &off, Shift: &off,
-		Options: map[string]any{"temperature": opts.Temperature, "seed": opts.Seed, "num_predict": opts.NumPredict},
-	}
-	if set {
-		c.api.KeepAlive = &api.Duration{Duration: keep}
-	}
-	if req.System != "" {
-		c.api.Messages = append(c.api.Messages, api.Message{Role: "system", Content: neutral(req.System)})
-	}
-	message := api.Message{Role: "user", Content: neutral(req.Prompt)}
-	maxEdge := req.MaxEdge
-	if maxEdge == 0 {
-		maxEdge = DefaultMaxEdge
-	}
-	for _, m := range req.Images {
-		data, sent, err := prepare(m, max(minEdge, maxEdge))
-		if err != nil {
-			return nil, fmt.Errorf("encoding the image: %w", err)
+// try asks one time, after it has found the model and encoded the images,
+// which a second time skips.
+func (x *exchange) try(ctx context.Context) (*Response, *Error) {
+	q := x.q
+	if q.model == "" {
+		name, warnings, e := x.s.find(ctx, q.req.Model, len(q.req.Images) > 0)
+		if e != nil {
+			return nil, e
 		}
-		message.Images = append(message.Images, data)
-		c.sent = append(c.sent, sent)
+		q.model = name
+		q.warnings = append(q.warnings, warnings...)
 	}
-	c.api.Messages = append(c.api.Messages, message)
-	return c, nil
-}
-
-// once asks one time.
-func (c *call) once(ctx context.Context, delta func(string)) (*Response, *Error) {
-	start := time.Now()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if c.req.FirstToken > 0 {
-		timer := time.AfterFunc(c.req.FirstToken, func() { cancel(errFirstToken) })
-		defer timer.Stop()
-		inner := delta
-		delta = func(s string) {
-			timer.Stop()
-			if inner != nil {
-				inner(s)
-			}
-		}
-	}
-	var text strings.Builder
-	var last api.ChatResponse
-	var first time.Duration
-	err := c.o.api.Chat(ctx, &c.api, func(r api.ChatResponse) error {
-		last = r
-		if r.Message.Content == "" {
-			return ctx.Err()
-		}
-		if first == 0 {
-			first = time.Since(start)
-		}
-		text.WriteString(r.Message.Content)
-		if delta != nil {
-			delta(r.Message.Content)
-		}
-		return ctx.Err()
-	})
-	if e := c.judge(ctx, err, last, text.String()); e != nil {
-		e.FirstToken = first
-		e.Partial = text.String()
+	if e := q.encode(ctx); e != nil {
 		return nil, e
 	}
-	return &Response{
-		Text: text.String(), Model: c.req.Model, Options: c.req.Options.filled(), Images: c.sent,
-		TimeToFirstToken: first, Load: last.LoadDuration, PromptTokens: last.PromptEvalCount, Tokens: last.EvalCount,
-		Warnings: c.warnings(),
-	}, nil
+	x.text.Reset()
+	x.size, x.first = 0, 0
+	end, err := x.s.ask(ctx, q, func(text string, thinking bool) error { return x.heard(ctx, text, thinking) })
+	if e := x.judge(ctx, err, end); e != nil {
+		e.FirstToken = x.first
+		e.Partial = x.text.String()
+		return nil, e
+	}
+	res := &Response{
+		Text: x.text.String(), Model: q.model, Options: q.options, TimeToFirstToken: x.first,
+		Load: end.load, PromptTokens: end.promptTokens, Tokens: end.tokens, Warnings: q.warnings,
+	}
+	for _, p := range q.images {
+		res.Images = append(res.Images, p.sent)
+	}
+	return res, nil
+}
+
+// errTooLong is the cause when a server does not stop.
+var errTooLong = fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+
+// heard takes one piece of the answer.
+func (x *exchange) heard(ctx context.Context, text string, thinking bool) error {
+	if text == "" || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if x.first == 0 {
+		x.first = time.Since(x.start)
+		if x.timer != nil {
+			x.timer.Stop()
+		}
+	}
+	if x.size += len(text); x.size > maxAnswer {
+		return errTooLong
+	}
+	if thinking {
+		return nil
+	}
+	x.text.WriteString(text)
+	if x.delta != nil {
+		x.delta(text)
+	}
+	return ctx.Err()
 }
 
 // judge decides whether an answer is whole. The client reports no error for a
 // stream that ends early, so a nil error alone proves nothing.
-func (c *call) judge(ctx context.Context, err error, last api.ChatResponse, text string) *Error {
-	e := &Error{Kind: KindIncomplete, Model: c.req.Model}
+func (x *exchange) judge(ctx context.Context, err error, end final) *Error {
+	e := &Error{Kind: KindIncomplete, Model: x.q.req.Model}
 	switch {
 	case ctx.Err() != nil:
 		e.Kind, e.Err = ended(ctx)
+	case errors.Is(err, errTooLong):
+		e.Err, e.permanent = err, true
+		e.Diagnosis = "lower num_predict, or ask for less"
 	case err != nil:
-		return c.o.fail(ctx, c.req.Model, err)
-	case !last.Done:
+		return x.s.fail(ctx, x.q.req.Model, err)
+	case !end.done:
 		e.Err = errors.New("the stream ended without a final message")
 		e.Diagnosis = "the server ended the answer early (it does so when a model repeats itself, and when it is stopped): ask for a smaller region or another question"
-	case last.DoneReason == "length":
-		e.Err = fmt.Errorf("the answer was cut after %d tokens", last.EvalCount)
+	case end.reason == "length":
+		e.Err = fmt.Errorf("the answer was cut after %d tokens", end.tokens)
 		e.Diagnosis = "raise num_predict, or ask for less"
-	case last.DoneReason != "stop":
-		e.Err = fmt.Errorf("the answer ended for the reason %q", last.DoneReason)
-	case strings.TrimSpace(text) == "":
+	case end.reason != "stop":
+		e.Err = fmt.Errorf("the answer ended for the reason %q", clip(end.reason))
+	case strings.TrimSpace(x.text.String()) == "":
 		e.Err = errors.New("the answer is empty")
 		e.Diagnosis = "ask again with another prompt, or use another model"
 	default:
 		return nil
 	}
 	return e
-}
-
-// warnings tells what a reader of the answer must know about what was sent.
-func (c *call) warnings() []string {
-	var list []string
-	for i, s := range c.sent {
-		switch {
-		case s.Content.Dx() < s.Input.X:
-			list = append(list, fmt.Sprintf("image %d was scaled from %dx%d to %dx%d for the model; ask about a region to keep small details", i+1, s.Input.X, s.Input.Y, s.Content.Dx(), s.Content.Dy()))
-		case s.Resized:
-			list = append(list, fmt.Sprintf("image %d was enlarged from %dx%d to %dx%d: models fail on smaller ones", i+1, s.Input.X, s.Input.Y, s.Content.Dx(), s.Content.Dy()))
-		}
-		if s.Padded {
-			list = append(list, fmt.Sprintf("image %d was padded to %dx%d for the model", i+1, s.Size.X, s.Size.Y))
-		}
-	}
-	return list
 }

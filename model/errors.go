@@ -29,14 +29,17 @@ type Error struct {
 	Kind            Kind
 	Model           string
 	Elapsed         time.Duration
-	FirstToken      time.Duration // when the first text came, 0 for never
+	FirstToken      time.Duration // when the first piece of the answer came, 0 for never
 	Resident        []string      // models in memory, when asked
 	InstalledVision []string      // installed vision models, when asked
 	Diagnosis       string        // what it means and what to do
 	Partial         string        // text that came before the failure
 	Err             error
+
+	permanent bool // asking again cannot help, whatever the kind says
 }
 
+// Error says the kind, the model, the cause, the times and the diagnosis.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("model %q: %s", e.Model, strings.ReplaceAll(string(e.Kind), "_", " "))
 	if e.Err != nil {
@@ -49,6 +52,9 @@ func (e *Error) Error() string {
 		}
 		text += ")"
 	}
+	if e.Diagnosis != "" {
+		text += "; " + e.Diagnosis
+	}
 	return text
 }
 
@@ -57,11 +63,14 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Retryable reports whether the same request can succeed later.
 func (e *Error) Retryable() bool {
+	if e.permanent {
+		return false
+	}
 	return e.Kind == KindUnavailable || e.Kind == KindIncomplete || e.Kind == KindTimeout || e.Kind == KindFailed
 }
 
 // errFirstToken is the cause when nothing came in time.
-var errFirstToken = errors.New("no text came in time")
+var errFirstToken = errors.New("no part of the answer came in time")
 
 // ended returns why a call's context ended: Cancelled by the caller, or Timeout.
 func ended(ctx context.Context) (Kind, error) {
@@ -70,4 +79,21 @@ func ended(ctx context.Context) (Kind, error) {
 		return KindTimeout, cause
 	}
 	return KindCancelled, cause
+}
+
+// invalid is an error of the request.
+func invalid(name, format string, args ...any) *Error {
+	return &Error{Kind: KindInvalid, Model: name, Err: fmt.Errorf(format, args...)}
+}
+
+// maxMessage bounds what is repeated of a server's message, in bytes.
+const maxMessage = 500
+
+// clip shortens text of a server for an error.
+func clip(s string) string {
+	s = strings.ToValidUTF8(strings.TrimSpace(s), "")
+	if len(s) <= maxMessage {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxMessage], "") + " [cut]"
 }

@@ -1,6 +1,7 @@
-// Package model asks vision models: one interface, a backend for Ollama, and
-// the guards that make an answer trustworthy. A backend reports success only
-// for an answer that is complete.
+// Package model asks vision models: one interface, backends for Ollama
+// ([NewOllama]) and for servers of the OpenAI chat API ([NewOpenAI]), and the
+// guards that make an answer trustworthy. A backend reports success only for an
+// answer that is complete. docs/MODELS.md tells what the guards do.
 package model
 
 import (
@@ -42,16 +43,21 @@ type Request struct {
 	Options    Options
 	KeepAlive  string        // how long the model stays loaded: "5m", "300", "0", "-1"; "" leaves it to the server
 	Timeout    time.Duration // for the whole call; 0 is 180 s
-	FirstToken time.Duration // until the first piece of the answer, loading included; 0 is Timeout
+	FirstToken time.Duration // until the first piece of the answer or of the model's thinking, everything before it included; 0 is Timeout
 	MaxEdge    int           // longest side of a sent image in pixels; 0 is 1568
+
+	// RetryPartial allows the one retry also when text had already come:
+	// delta then sees the pieces of both answers. Set it when delta only
+	// counts.
+	RetryPartial bool
 }
 
 // Options are sampling options. The zero value means temperature 0, seed 42 and
 // at most 2048 tokens.
 type Options struct {
-	Temperature float64
-	Seed        int // 0 is 42
-	NumPredict  int // most tokens of the answer; 0 is 2048
+	Temperature float64 // 0 to 2
+	Seed        int     // 0 is 42
+	NumPredict  int     // most tokens of the answer, to 131072; 0 is 2048
 }
 
 func (o Options) filled() Options {
@@ -67,7 +73,7 @@ func (o Options) filled() Options {
 // Response is a complete answer.
 type Response struct {
 	Text             string
-	Model            string
+	Model            string  // as the server spells it
 	Options          Options // as used
 	Images           []Sent  // as sent, in the order of the request
 	TimeToFirstToken time.Duration
@@ -75,8 +81,8 @@ type Response struct {
 	Load             time.Duration // spent loading the model
 	PromptTokens     int
 	Tokens           int
-	Attempts         int
-	Warnings         []string
+	Attempts         int      // 2 when it was asked again
+	Warnings         []string // what the reader of the answer must know
 }
 
 // Installed is a model that the server has.
@@ -84,7 +90,7 @@ type Installed struct {
 	Name   string
 	Digest string
 	Size   int64 // bytes
-	Vision bool  // it can look at images
+	Vision bool  // it can look at images, as far as the server says
 }
 
 // Details is what the server says of a model.

@@ -32,32 +32,46 @@ type OllamaConfig struct {
 // Ollama is the backend for an Ollama server.
 type Ollama struct {
 	api  *api.Client
-	base string
+	base string // for messages: without user and password
 	log  *slog.Logger
 
 	mu   sync.Mutex
 	seen map[string]*Details // by digest
 }
 
-var _ Model = (*Ollama)(nil)
+var (
+	_ Model = (*Ollama)(nil)
+	_ asker = (*Ollama)(nil)
+)
 
 // OllamaURL makes a base URL of what OLLAMA_HOST may hold: "", a host, host and
 // port, or a URL. 0.0.0.0, which servers listen on, becomes 127.0.0.1.
+//
+// # Errors
+//
+// Anything else, a query or a fragment. An error repeats no password.
 func OllamaURL(host string) (string, error) {
 	host = strings.TrimSpace(strings.Trim(strings.TrimSpace(host), `"'`))
 	if host == "" {
 		return DefaultOllamaURL, nil
+	}
+	shown := host
+	if strings.Contains(host, "@") {
+		shown = "(with a user)"
 	}
 	scheme, rest, ok := strings.Cut(host, "://")
 	if !ok {
 		scheme, rest = "http", host
 	}
 	if scheme != "http" && scheme != "https" {
-		return "", fmt.Errorf("ollama host %q: the scheme must be http or https", host)
+		return "", fmt.Errorf("ollama host %q: the scheme must be http or https", shown)
 	}
 	u, err := url.Parse(scheme + "://" + rest)
 	if err != nil {
-		return "", fmt.Errorf("ollama host %q: %w", host, err)
+		return "", fmt.Errorf("ollama host %q is not a host, host:port or URL", shown)
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("ollama host: a query or fragment has no meaning there; leave it out")
 	}
 	name, port := u.Hostname(), u.Port()
 	if name == "" || name == "0.0.0.0" || name == "::" {
@@ -84,6 +98,10 @@ func OllamaURL(host string) (string, error) {
 func OllamaHostFromEnvironment() string { return os.Getenv("OLLAMA_HOST") }
 
 // NewOllama returns a backend. It does not connect.
+//
+// # Errors
+//
+// A URL that is none.
 func NewOllama(c OllamaConfig) (*Ollama, error) {
 	base, err := OllamaURL(c.URL)
 	if err != nil {
@@ -91,20 +109,29 @@ func NewOllama(c OllamaConfig) (*Ollama, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil {
-		return nil, err
-	}
-	if c.Client == nil {
-		// No proxy: a model server is near, and a proxy would see the images.
-		c.Client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2, IdleConnTimeout: 90 * time.Second}}
+		return nil, errors.New("ollama host: not a URL")
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Ollama{api: api.NewClient(u, c.Client), base: base, log: c.Logger, seen: map[string]*Details{}}, nil
+	open := *u
+	open.User = nil
+	return &Ollama{api: api.NewClient(u, boundedClient(c.Client)), base: open.String(), log: c.Logger, seen: map[string]*Details{}}, nil
 }
 
-// URL is the server's base URL.
+// URL is the server's base URL, without a user and password.
 func (o *Ollama) URL() string { return o.base }
+
+// Chat asks the server. It succeeds only for an answer that the server marked
+// as done for the reason "stop".
+//
+// # Errors
+//
+// [*Error]; for a model that is missing or cannot see, with the installed
+// vision models; for a time-out, with what holds memory.
+func (o *Ollama) Chat(ctx context.Context, req *Request, delta func(string)) (*Response, error) {
+	return chat(ctx, o, o.log, req, delta)
+}
 
 // List returns the installed models with their vision capability.
 func (o *Ollama) List(ctx context.Context) ([]Installed, error) {
@@ -182,46 +209,143 @@ func (o *Ollama) Running(ctx context.Context) ([]Resident, error) {
 	return list, nil
 }
 
-// find checks that the model is installed, and can see when images come.
-func (o *Ollama) find(ctx context.Context, name string, images bool) error {
-	if name == "" {
-		return &Error{Kind: KindInvalid, Err: errors.New("no model is named")}
+// canonical writes a model's name as Ollama compares names: the default host,
+// namespace and tag left out or added, in lower case.
+func canonical(name string) string {
+	name = strings.ToLower(name)
+	name = strings.TrimPrefix(name, "registry.ollama.ai/")
+	name = strings.TrimPrefix(name, "library/")
+	if !strings.Contains(name[strings.LastIndex(name, "/")+1:], ":") {
+		name += ":latest"
 	}
+	return name
+}
+
+func (o *Ollama) find(ctx context.Context, name string, images bool) (string, []string, *Error) {
 	list, err := o.api.List(ctx)
 	if err != nil {
-		return o.fail(ctx, name, err)
+		return "", nil, o.fail(ctx, name, err)
 	}
+	want := canonical(name)
 	for _, m := range list.Models {
-		if m.Name != name && m.Name != name+":latest" {
+		if canonical(m.Name) != want {
 			continue
 		}
 		if !images {
-			return nil
+			return m.Name, nil, nil
 		}
 		d, err := o.details(ctx, m.Name, m.Digest)
-		if err != nil || d.Vision {
+		var e *Error
+		switch {
+		case errors.As(err, &e):
+			return "", nil, e
+		case err != nil:
+			return "", nil, o.fail(ctx, name, err)
+		case !d.Vision:
+			return "", nil, &Error{Kind: KindNotVision, Model: name, Err: errors.New("the model cannot look at images")}
+		}
+		return m.Name, nil, nil
+	}
+	return "", nil, &Error{Kind: KindNotFound, Model: name, Err: fmt.Errorf("the model is not installed on %s", o.base)}
+}
+
+func (o *Ollama) ask(ctx context.Context, q *question, heard func(string, bool) error) (final, error) {
+	off := false
+	r := &api.ChatRequest{
+		Model: q.model, Format: q.schema, Truncate: &off, Shift: &off,
+		Options: map[string]any{"temperature": q.options.Temperature, "seed": q.options.Seed, "num_predict": q.options.NumPredict},
+	}
+	if q.keepSet {
+		r.KeepAlive = &api.Duration{Duration: q.keep}
+	}
+	if q.system != "" {
+		r.Messages = append(r.Messages, api.Message{Role: "system", Content: q.system})
+	}
+	message := api.Message{Role: "user", Content: q.prompt}
+	for _, p := range q.images {
+		message.Images = append(message.Images, p.data)
+	}
+	r.Messages = append(r.Messages, message)
+	var last api.ChatResponse
+	ctx, broken := watchBody(ctx)
+	err := o.api.Chat(ctx, r, func(piece api.ChatResponse) error {
+		last = piece
+		if err := heard(piece.Message.Thinking, true); err != nil {
 			return err
 		}
-		return o.advise(ctx, &Error{Kind: KindNotVision, Model: name, Err: errors.New("the model cannot look at images")})
+		return heard(piece.Message.Content, false)
+	})
+	if err == nil && !last.Done && broken.err != nil {
+		err = broken.err // the client keeps it to itself
 	}
-	return o.advise(ctx, &Error{Kind: KindNotFound, Model: name, Err: fmt.Errorf("the model is not installed on %s", o.base)})
+	return final{done: last.Done, reason: last.DoneReason, load: last.LoadDuration,
+		promptTokens: last.PromptEvalCount, tokens: last.EvalCount}, err
+}
+
+// fail turns an error of the client into one of ours.
+func (o *Ollama) fail(ctx context.Context, name string, err error) *Error {
+	var status api.StatusError
+	var sign api.AuthorizationError
+	switch {
+	case errors.As(err, &status):
+		return failure(ctx, name, o.base, status.StatusCode, status.ErrorMessage, err)
+	case errors.As(err, &sign):
+		return failure(ctx, name, o.base, http.StatusUnauthorized, sign.Status, err)
+	}
+	e := failure(ctx, name, o.base, 0, err.Error(), err)
+	if e.Kind == KindUnavailable {
+		e.Diagnosis = fmt.Sprintf("no model server answers at %s: start it (`ollama serve`) or set OLLAMA_HOST", o.base)
+	}
+	return e
 }
 
 // adviceTime bounds the questions that make an error say more.
 const adviceTime = 3 * time.Second
 
-// advise adds the installed vision models and what to do.
-func (o *Ollama) advise(ctx context.Context, e *Error) *Error {
+// explain says what an error means by what is installed and holds memory now.
+func (o *Ollama) explain(ctx context.Context, e *Error, timeout time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), adviceTime)
 	defer cancel()
-	e.InstalledVision = []string{}
-	if list, err := o.List(ctx); err == nil {
-		for _, m := range list {
-			if m.Vision {
-				e.InstalledVision = append(e.InstalledVision, m.Name)
-			}
+	switch e.Kind {
+	case KindNotFound, KindNotVision:
+		o.advise(ctx, e)
+	case KindTimeout, KindFailed:
+		running, err := o.Running(ctx)
+		if err != nil {
+			e.Diagnosis = fmt.Sprintf("the model server at %s does not answer any more", o.base)
+			return
+		}
+		e.Resident = []string{}
+		loaded := false
+		for _, r := range running {
+			e.Resident = append(e.Resident, r.Name)
+			loaded = loaded || canonical(r.Name) == canonical(e.Model)
+		}
+		if e.Kind == KindTimeout {
+			o.advise(ctx, e)
+			e.Diagnosis = slow(e, timeout, loaded)
 		}
 	}
+}
+
+// slow says what a time-out means.
+func slow(e *Error, timeout time.Duration, loaded bool) string {
+	switch {
+	case e.FirstToken > 0:
+		return fmt.Sprintf("the model was answering, too slowly for the limit of %s: raise the timeout, ask for less, or use a smaller model", timeout)
+	case loaded:
+		return "the model is loaded and had not begun to answer: it is busy or slow with this image; send a smaller region or raise the timeout"
+	}
+	return "the model was still being loaded: call again, it may be in memory by then; or raise the timeout"
+}
+
+// advise adds the installed vision models and what to do.
+func (o *Ollama) advise(ctx context.Context, e *Error) {
+	list, err := o.List(ctx)
+	if err != nil {
+		return
+	}
+	e.InstalledVision = visionOf(list)
 	switch {
 	case len(e.InstalledVision) > 0:
 		e.Diagnosis = "use one of the installed vision models: " + strings.Join(e.InstalledVision, ", ")
@@ -230,42 +354,15 @@ func (o *Ollama) advise(ctx context.Context, e *Error) *Error {
 	default:
 		e.Diagnosis = "no vision model is installed: run `ollama pull llava:13b`, or another vision model"
 	}
-	return e
 }
 
-// fail turns an error of the client into one of ours.
-func (o *Ollama) fail(ctx context.Context, name string, err error) *Error {
-	e := &Error{Kind: KindFailed, Model: name, Err: err}
-	var status api.StatusError
-	var network *url.Error
-	switch {
-	case ctx.Err() != nil:
-		e.Kind, e.Err = ended(ctx)
-	case errors.As(err, &status):
-		o.failStatus(e, status)
-	case errors.As(err, &network):
-		e.Kind = KindUnavailable
-		e.Err = errors.Unwrap(network)
-		e.Diagnosis = fmt.Sprintf("no model server answers at %s: start it (`ollama serve`) or set OLLAMA_HOST", o.base)
+// visionOf names the models that can look at images.
+func visionOf(list []Installed) []string {
+	names := []string{}
+	for _, m := range list {
+		if m.Vision {
+			names = append(names, m.Name)
+		}
 	}
-	return e
-}
-
-func (o *Ollama) failStatus(e *Error, status api.StatusError) {
-	text := status.ErrorMessage
-	switch {
-	case status.StatusCode == http.StatusNotFound:
-		e.Kind = KindNotFound
-	case status.StatusCode == http.StatusServiceUnavailable:
-		e.Kind, e.Diagnosis = KindUnavailable, "the model server is busy: call again later"
-	case strings.Contains(text, "exceeds the context") || strings.Contains(text, "SameBatch") || strings.Contains(text, "exceed_context"):
-		e.Kind, e.Diagnosis = KindContext, "the question and its images do not fit the model's context: send a region or a smaller image, a shorter prompt, or raise num_ctx of the model"
-	case strings.Contains(text, "does not support image") || strings.Contains(text, "missing data required for image input"):
-		e.Kind, e.Diagnosis = KindNotVision, "the model cannot look at images: choose a vision model"
-	case strings.Contains(text, "runner") || strings.Contains(text, "resource"):
-		e.Diagnosis = "the model's process ended, often for want of memory: send a smaller region, or use a smaller model"
-	case status.StatusCode == http.StatusBadRequest:
-		e.Kind = KindInvalid
-	}
-	e.Err = fmt.Errorf("the server answered %d: %s", status.StatusCode, text)
+	return names
 }

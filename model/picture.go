@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/draw"
 	"math"
@@ -40,6 +41,37 @@ func (s Sent) ToInput(x, y float64) (float64, float64) {
 	fx := (x - float64(s.Content.Min.X)) / float64(s.Content.Dx())
 	fy := (y - float64(s.Content.Min.Y)) / float64(s.Content.Dy())
 	return max(0, min(1, fx)) * float64(s.Input.X), max(0, min(1, fy)) * float64(s.Input.Y)
+}
+
+// snap keeps rounding errors of the scale from adding a pixel, in pixels.
+const snap = 1e-6
+
+// RectToInput maps a box of the sent frame, given by two opposite corners, to
+// whole pixels of the image as given: rounded outwards and clamped to it, empty
+// when nothing of it lies there.
+func (s Sent) RectToInput(x0, y0, x1, y1 float64) image.Rectangle {
+	ax, ay := s.ToInput(min(x0, x1), min(y0, y1))
+	bx, by := s.ToInput(max(x0, x1), max(y0, y1))
+	if math.IsNaN(ax + ay + bx + by) {
+		return image.Rectangle{}
+	}
+	r := image.Rect(int(math.Floor(ax+snap)), int(math.Floor(ay+snap)), int(math.Ceil(bx-snap)), int(math.Ceil(by-snap)))
+	return r.Intersect(image.Rectangle{Max: s.Input})
+}
+
+// warnings tells what a reader of the answer must know about the nth image.
+func (s Sent) warnings(n int) []string {
+	var list []string
+	switch {
+	case s.Content.Dx() < s.Input.X || s.Content.Dy() < s.Input.Y:
+		list = append(list, fmt.Sprintf("image %d was scaled from %dx%d to %dx%d for the model; ask about a region to keep small details", n, s.Input.X, s.Input.Y, s.Content.Dx(), s.Content.Dy()))
+	case s.Resized:
+		list = append(list, fmt.Sprintf("image %d was enlarged from %dx%d to %dx%d: models fail on smaller ones", n, s.Input.X, s.Input.Y, s.Content.Dx(), s.Content.Dy()))
+	}
+	if s.Padded {
+		list = append(list, fmt.Sprintf("image %d was padded to %dx%d for the model", n, s.Size.X, s.Size.Y))
+	}
+	return list
 }
 
 // prepare encodes an image for a model, with its longest side at most maxEdge.

@@ -62,6 +62,7 @@ func (c *Call) Chat(ctx context.Context, req *model.Request, prov *Provenance) (
 	if req.KeepAlive == "" {
 		req.KeepAlive = c.KeepAlive
 	}
+	req.RetryPartial = true // the pieces are only counted
 	var res *model.Response
 	asked := time.Now()
 	var waited time.Duration
