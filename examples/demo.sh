@@ -29,6 +29,9 @@ echo "== black and white, as OCR likes it"
 echo "== what changed after an edit of the page, as a person sees it"
 "$visions" call visual_diff "{\"image_sources\":[\"$page\",\"$PWD/examples/demo/after.png\"],\"method\":\"perceptual\",\"analyze\":false}" -o "$out"
 
+echo "== text that is hard to read after the edit, framed"
+"$visions" call measure_image "{\"image_source\":\"$PWD/examples/demo/after.png\",\"mode\":\"contrast\",\"annotate\":true}" -o "$out"
+
 echo "== description by a vision model"
 health=$("$visions" call check_vision_health)
 case $health in

@@ -1,0 +1,375 @@
+package measure
+
+import (
+	"context"
+	"image"
+	"math"
+	"slices"
+)
+
+// Sizes of glyphs in pixels.
+const (
+	minGlyphHeight = 3
+	maxGlyphHeight = 420
+	minGlyphInk    = 3
+)
+
+// glyph is a mark on a surface: what a closed opening of the surface holds.
+type glyph struct {
+	bounds  image.Rectangle
+	on      int32   // the surface
+	back    [3]int  // colour of the surface around it
+	far     [3]int  // its pixel that lies farthest from that
+	reach   float64 // distance of the two
+	pixels  int     // of the opening, without what has the surface's colour
+	ink     int     // pixels nearer to far than to back
+	offLine float64 // mean distance of pixels from the line between back and far, over reach
+	mass    float64 // sum of the coverage
+	hollow  bool    // a frame around something rectangular
+	nested  bool    // holds a surface that has text of its own
+	solid   bool    // a filled rectangle
+}
+
+func (g *glyph) height() int { return g.bounds.Dy() }
+func (g *glyph) width() int  { return g.bounds.Dx() }
+
+// textFinder looks for text on the surfaces of a raster.
+type textFinder struct {
+	r      raster
+	s      *surfaces
+	runs   []textRun
+	others []glyph // marks that are no text
+}
+
+// textRun is a line or a word: glyphs of one colour on one surface.
+type textRun struct {
+	on     int32
+	bounds image.Rectangle
+	glyphs []glyph
+}
+
+// findText looks on every surface, the smallest first, so that a surface knows
+// of its text before what it lies on is looked at.
+func findText(ctx context.Context, r raster, s *surfaces) (*textFinder, error) {
+	f := &textFinder{r: r, s: s}
+	order := make([]int32, 0, len(s.list))
+	for i := range s.list {
+		if c := &s.list[i]; c.area >= minSurface && c.interior >= minInterior {
+			order = append(order, int32(i))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int32) int {
+		p, q := s.list[a].bounds, s.list[b].bounds
+		return p.Dx()*p.Dy() - q.Dx()*q.Dy()
+	})
+	for _, i := range order {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		glyphs := f.openings(i)
+		if len(glyphs) == 0 {
+			continue
+		}
+		f.group(i, glyphs)
+	}
+	return f, nil
+}
+
+// openings lists the marks on a surface: the areas inside of it that are not it.
+func (f *textFinder) openings(on int32) []glyph {
+	b := f.s.list[on].bounds
+	mask := image.NewAlpha(b)
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		row := f.s.of[y*f.s.w+b.Min.X : y*f.s.w+b.Max.X]
+		to := mask.Pix[(y-b.Min.Y)*mask.Stride:][:len(row)]
+		for x, c := range row {
+			if c != on {
+				to[x] = 255
+			}
+		}
+	}
+	l := labelRuns(mask, Eight, true)
+	runs := make([][]pixelRun, len(l.parent))
+	for y := range b.Dy() {
+		for _, run := range l.runs[l.rows[y]:l.rows[y+1]] {
+			root := l.root(run.label)
+			if a := l.areas[root]; a.x0 == 0 && b.Min.X > 0 || a.y0 == 0 && b.Min.Y > 0 || int(a.x1) == b.Dx() && b.Max.X < f.s.w || int(a.y1) == b.Dy() && b.Max.Y < f.s.h {
+				continue // it reaches the edge of the surface: it lies around it, not on it
+			}
+			runs[root] = append(runs[root], pixelRun{y + b.Min.Y, int(run.from) + b.Min.X, int(run.to) + b.Min.X})
+		}
+	}
+	var list []glyph
+	for i, a := range l.areas {
+		if l.parent[i] != int32(i) || len(runs[i]) == 0 {
+			continue
+		}
+		box := a.rect().Add(b.Min)
+		if box.Dy() < minGlyphHeight && box.Dx() < minGlyphHeight || box.Dy() > maxGlyphHeight || int(a.pixels) < minGlyphInk {
+			continue
+		}
+		if g, ok := f.mark(on, box, runs[i]); ok {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// pixelRun is pixels [from, to) of row y.
+type pixelRun struct{ y, from, to int }
+
+// levels is a pixel as numbers.
+func levels(p []byte) [3]int { return [3]int{int(p[0]), int(p[1]), int(p[2])} }
+
+func apart(a, b [3]int) int {
+	x, y, z := a[0]-b[0], a[1]-b[1], a[2]-b[2]
+	return x*x + y*y + z*z
+}
+
+// sameInk is the squared distance up to which a pixel inside of a mark counts as
+// the surface's own colour (a counter, or a coding error of one level).
+const sameInk = 12
+
+// mark measures one opening.
+func (f *textFinder) mark(on int32, box image.Rectangle, runs []pixelRun) (glyph, bool) {
+	g := glyph{bounds: box, on: on, back: f.around(on, box)}
+	best := 0
+	for _, run := range runs {
+		row := f.r.row(run.y)
+		for x := run.from; x < run.to; x++ {
+			if c := f.s.of[run.y*f.s.w+x]; c >= 0 && f.s.list[c].hasText {
+				g.nested = true
+				return g, true
+			}
+			p := levels(row[4*x:])
+			if d := apart(p, g.back); d > best {
+				best, g.far = d, p
+			}
+		}
+	}
+	if best <= sameInk {
+		return g, false
+	}
+	g.reach = math.Sqrt(float64(best))
+	dir := [3]float64{float64(g.far[0] - g.back[0]), float64(g.far[1] - g.back[1]), float64(g.far[2] - g.back[2])}
+	off := 0.0
+	tight := image.Rectangle{}
+	for _, run := range runs {
+		row := f.r.row(run.y)
+		for x := run.from; x < run.to; x++ {
+			p := levels(row[4*x:])
+			d := apart(p, g.back)
+			if d <= sameInk {
+				continue
+			}
+			t := (dir[0]*float64(p[0]-g.back[0]) + dir[1]*float64(p[1]-g.back[1]) + dir[2]*float64(p[2]-g.back[2])) / float64(best)
+			g.pixels++
+			g.mass += min(1, max(0, t))
+			off += math.Sqrt(max(0, float64(d)-t*t*float64(best)))
+			if t >= 0.5 {
+				g.ink++
+			}
+			tight = tight.Union(image.Rect(x, run.y, x+1, run.y+1))
+		}
+	}
+	g.offLine = off / float64(g.pixels) / g.reach
+	g.bounds = tight
+	g.solid = float64(g.ink) >= 0.94*float64(tight.Dx()*tight.Dy())
+	g.hollow = f.isFrame(&g, runs)
+	return g, g.ink >= minGlyphInk
+}
+
+// around is the surface's colour around a rectangle: its colour where it has but
+// one, else the mean of its pixels there.
+func (f *textFinder) around(on int32, box image.Rectangle) [3]int {
+	s := &f.s.list[on]
+	if s.bands == 1 {
+		return [3]int{int(s.color >> 16), int(s.color >> 8 & 0xff), int(s.color & 0xff)}
+	}
+	near := box.Inset(-3).Intersect(image.Rect(0, 0, f.s.w, f.s.h))
+	var sum [3]int
+	n := 0
+	for y := near.Min.Y; y < near.Max.Y; y++ {
+		row := f.r.row(y)
+		for x := near.Min.X; x < near.Max.X; x++ {
+			if f.s.of[y*f.s.w+x] == on {
+				p := levels(row[4*x:])
+				for c := range sum {
+					sum[c] += p[c]
+				}
+				n++
+			}
+		}
+	}
+	n = max(1, n)
+	return [3]int{(sum[0] + n/2) / n, (sum[1] + n/2) / n, (sum[2] + n/2) / n}
+}
+
+// isFrame reports whether a mark is the outline of a rectangle: thin lines along
+// all four sides of its bounds.
+func (f *textFinder) isFrame(g *glyph, runs []pixelRun) bool {
+	b := g.bounds
+	if b.Dx() < 8 || b.Dy() < 8 {
+		return false
+	}
+	inked := func(x, y int) bool { return apart(levels(f.r.row(y)[4*x:]), g.back) > sameInk }
+	sides := 0
+	for _, side := range []image.Rectangle{
+		image.Rect(b.Min.X, b.Min.Y, b.Max.X, b.Min.Y+1), image.Rect(b.Min.X, b.Max.Y-1, b.Max.X, b.Max.Y),
+		image.Rect(b.Min.X, b.Min.Y, b.Min.X+1, b.Max.Y), image.Rect(b.Max.X-1, b.Min.Y, b.Max.X, b.Max.Y),
+	} {
+		n := 0
+		for y := side.Min.Y; y < side.Max.Y; y++ {
+			for x := side.Min.X; x < side.Max.X; x++ {
+				if inked(x, y) {
+					n++
+				}
+			}
+		}
+		if float64(n) >= 0.6*float64(side.Dx()*side.Dy()) {
+			sides++
+		}
+	}
+	return sides == 4
+}
+
+// group joins the marks of a surface to runs.
+func (f *textFinder) group(on int32, glyphs []glyph) {
+	var marks []glyph
+	for _, g := range glyphs {
+		switch {
+		case g.nested:
+		case g.hollow, g.height() < minGlyphHeight && g.width() > 12:
+			f.others = append(f.others, g)
+		default:
+			marks = append(marks, g)
+		}
+	}
+	slices.SortStableFunc(marks, func(a, b glyph) int { return a.bounds.Min.X - b.bounds.Min.X })
+	parent := make([]int32, len(marks))
+	for i := range parent {
+		parent[i] = int32(i)
+	}
+	f.chain(marks, parent)
+	members := map[int32][]glyph{}
+	var roots []int32
+	for i, g := range marks {
+		root := findRoot(parent, int32(i))
+		if members[root] == nil {
+			roots = append(roots, root)
+		}
+		members[root] = append(members[root], g)
+	}
+	for _, root := range roots {
+		run := textRun{on: on, glyphs: members[root]}
+		for _, g := range run.glyphs {
+			run.bounds = run.bounds.Union(g.bounds)
+		}
+		if run.isText() {
+			f.runs = append(f.runs, run)
+			f.s.list[on].hasText = true
+		} else {
+			f.others = append(f.others, run.glyphs...)
+		}
+	}
+}
+
+// bucket is the height in pixels of the bands in which neighbours are looked
+// for.
+const bucket = 16
+
+// chain unites each mark with the ones that follow it on its line. marks are
+// sorted from left to right.
+func (f *textFinder) chain(marks []glyph, parent []int32) {
+	rows := map[int][]int32{}
+	for i := range marks {
+		a := &marks[i]
+		seen := map[int32]bool{}
+		for row := a.bounds.Min.Y / bucket; row <= (a.bounds.Max.Y-1)/bucket; row++ {
+			list := rows[row]
+			for k := len(list) - 1; k >= 0; k-- {
+				j := list[k]
+				if len(list)-k > 40 {
+					break
+				}
+				if !seen[j] {
+					seen[j] = true
+					if follows(&marks[j], a) {
+						x, y := findRoot(parent, j), findRoot(parent, int32(i))
+						if x != y {
+							parent[max(x, y)] = min(x, y)
+						}
+					}
+				}
+			}
+			rows[row] = append(list, int32(i))
+		}
+	}
+}
+
+// Distances within a line, as shares of a glyph's height.
+const (
+	lineGap    = 1.0 // between glyphs; a space is a third of the font's size
+	sizeSpread = 3.2 // tallest over lowest that still are of one line
+)
+
+// follows reports whether b continues the line that a is on.
+func follows(a, b *glyph) bool {
+	tall, low := float64(max(a.height(), b.height())), float64(min(a.height(), b.height()))
+	gap := float64(b.bounds.Min.X - a.bounds.Max.X)
+	if gap > lineGap*tall+1 || gap < -tall {
+		return false
+	}
+	overlap := float64(min(a.bounds.Max.Y, b.bounds.Max.Y) - max(a.bounds.Min.Y, b.bounds.Min.Y))
+	baseline := math.Abs(float64(a.bounds.Max.Y - b.bounds.Max.Y))
+	if overlap < 0.5*low && baseline > 0.2*tall {
+		return false
+	}
+	if tall > sizeSpread*low && tall > 12 && low > 5 {
+		return false
+	}
+	return sameColor(a, b)
+}
+
+// sameColor reports whether two marks can be of one ink: their colours lie in
+// one direction from the background, and where both have full strokes, about as
+// far.
+func sameColor(a, b *glyph) bool {
+	dot, la, lb := 0.0, 0.0, 0.0
+	for c := range 3 {
+		x, y := float64(a.far[c]-a.back[c]), float64(b.far[c]-b.back[c])
+		dot, la, lb = dot+x*y, la+x*x, lb+y*y
+	}
+	if dot < 0.93*math.Sqrt(la*lb) {
+		return false
+	}
+	ratio := math.Sqrt(max(la, lb) / min(la, lb))
+	return ratio < 1.35 || min(a.ink, b.ink) < 8 && ratio < 2
+}
+
+// isText judges a run by the shapes in it.
+func (r *textRun) isText() bool {
+	if len(r.glyphs) == 1 {
+		return false
+	}
+	solid, shapes, tallest := 0, map[[3]int]bool{}, 0
+	thick := 0
+	for i := range r.glyphs {
+		g := &r.glyphs[i]
+		if g.solid {
+			solid++
+		}
+		shapes[[3]int{g.width(), g.height(), g.ink}] = true
+		tallest = max(tallest, g.height())
+		if g.mass > 0.75*float64(g.width()*g.height()) {
+			thick++
+		}
+	}
+	switch {
+	case tallest < 5, len(shapes) < 2, solid == len(r.glyphs):
+		return false
+	case len(r.glyphs) == 2 && (solid > 0 || thick > 0):
+		return false
+	}
+	return 2*thick <= len(r.glyphs)
+}
