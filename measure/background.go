@@ -28,7 +28,10 @@ type surface struct {
 	color    uint32 // key of the most frequent colour of its plates
 	bands    int    // plates that it is made of
 	hasText  bool
+	noise    int // levels by which neighbouring pixels of it may differ, 0 for exact colours
 }
+
+func pixelAt(x, y int) image.Rectangle { return image.Rect(x, y, x+1, y+1) }
 
 // surfaces is the partition of a raster: which surface each pixel belongs to, -1
 // for none.
@@ -69,6 +72,12 @@ func findSurfaces(r raster) *surfaces {
 	}
 	s.of = label
 	s.countInterior()
+	s.addRough(r)
+	for _, c := range s.of {
+		if c < 0 {
+			s.rough++
+		}
+	}
 	return s
 }
 
@@ -214,8 +223,7 @@ func (s *surfaces) collect(plates []plate, parent []int32) {
 	}
 }
 
-// countInterior counts each surface's pixels that have it on all eight sides,
-// and the pixels that lie in no surface.
+// countInterior counts each surface's pixels that have it on all eight sides.
 func (s *surfaces) countInterior() {
 	for y := 1; y+1 < s.h; y++ {
 		up, row, down := s.of[(y-1)*s.w:][:s.w], s.of[y*s.w:][:s.w], s.of[(y+1)*s.w:][:s.w]
@@ -225,11 +233,6 @@ func (s *surfaces) countInterior() {
 				continue
 			}
 			s.list[c].interior++
-		}
-	}
-	for _, c := range s.of {
-		if c < 0 {
-			s.rough++
 		}
 	}
 }

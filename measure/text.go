@@ -130,6 +130,9 @@ func apart(a, b [3]int) int {
 // the surface's own colour (a counter, or a coding error of one level).
 const sameInk = 12
 
+// overNoise is how many times the noise of its surface a mark stands out.
+const overNoise = 3
+
 // mark measures one opening.
 func (f *textFinder) mark(on int32, box image.Rectangle, runs []pixelRun) (glyph, bool) {
 	g := glyph{bounds: box, on: on, back: f.around(on, box)}
@@ -151,6 +154,9 @@ func (f *textFinder) mark(on int32, box image.Rectangle, runs []pixelRun) (glyph
 		return g, false
 	}
 	g.reach = math.Sqrt(float64(best))
+	if g.reach < overNoise*float64(f.s.list[on].noise) {
+		return g, false
+	}
 	dir := [3]float64{float64(g.far[0] - g.back[0]), float64(g.far[1] - g.back[1]), float64(g.far[2] - g.back[2])}
 	off := 0.0
 	tight := image.Rectangle{}
