@@ -104,6 +104,20 @@ func findGlyphs(g *image.Gray) glyphs {
 	return out
 }
 
+// letterInk is the brightness, of 255, below which a redrawn page has ink.
+const letterInk = 128
+
+// letterLike counts the components of a redrawn page that have the size of a
+// letter.
+func letterLike(page *image.Gray) (n int) {
+	components(page, func(v uint8) bool { return v < letterInk }, func(box image.Rectangle, ink int) {
+		if h, w := box.Dy(), box.Dx(); h >= 5 && h <= 60 && w <= 3*h && ink >= 6 {
+			n++
+		}
+	})
+	return n
+}
+
 // components calls found for each 8-connected component of pixels that are in.
 func components(g *image.Gray, in func(uint8) bool, found func(box image.Rectangle, n int)) {
 	w, h := g.Rect.Dx(), g.Rect.Dy()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -14,8 +15,10 @@ import (
 // What is kept of a reading, and when another is tried.
 const (
 	keepMerged   = 0.55 // confidence of words that stay when two passes were merged
+	keepLong     = 0.40 // the same of words that are too long to be an icon
+	longWord     = 4    // letters
 	keepSingle   = 0.30 // confidence of words that stay of one pass
-	surePage     = 0.85 // mean confidence from which a document needs no second pass
+	sureWord     = 0.80 // confidence of words that are not read again
 	upsideDown   = 0.60 // mean confidence below which the page may lie on its side or head
 	rotatedGain  = 1.5  // how much more must be read of the turned page
 	screenBoxes  = 2    // boxes with text in them that make a page a screenshot
@@ -138,10 +141,10 @@ func (d *reading) passes(ctx context.Context, m *imaging.Image, at frame) ([]Wor
 	}
 	gray := grayOf(m)
 	text := findGlyphs(gray)
-	angle := skew(text)
+	angle, back := skew(text), identity
 	if angle != 0 {
 		gray = turned(gray, angle)
-		at = at.after(turn(gray.Rect.Dx(), gray.Rect.Dy(), angle))
+		back = turn(gray.Rect.Dx(), gray.Rect.Dy(), angle)
 		d.applied(fmt.Sprintf("deskew %.2f degrees", angle))
 	}
 	page, boxes, flat := gray, 0, false
@@ -149,6 +152,7 @@ func (d *reading) passes(ctx context.Context, m *imaging.Image, at frame) ([]Wor
 		page, boxes, flat = flatten(gray, text.height)
 	}
 	if flat {
+		page = levelled(page)
 		d.applied(fmt.Sprintf("flat regions normalised (%d boxes)", boxes))
 	} else {
 		var step string
@@ -171,27 +175,68 @@ func (d *reading) passes(ctx context.Context, m *imaging.Image, at frame) ([]Wor
 	case SingleLine:
 		seg = TextLine
 	}
-	words, err := d.pass(ctx, page, at, f, seg)
+	words, err := d.pass(ctx, page, back, f, seg)
 	if err != nil {
 		return nil, err
 	}
-	again := angle == 0 && (d.o.Mode == Auto && (screen || weight(words) < surePage*float64(letters(words))) || d.o.Mode == Screenshot)
-	if !again {
-		return keep(words, keepSingle), nil
+	if angle == 0 && (d.o.Mode == Auto || d.o.Mode == Screenshot) {
+		if words, err = d.secondPass(ctx, m, words, f, seg); err != nil {
+			return nil, err
+		}
+	}
+	words = withoutNoise(keep(words, keepSingle))
+	mapped := words[:0]
+	for _, w := range words {
+		if w.Box = at.box(w.Box, d.bounds); !w.Box.Empty() {
+			mapped = append(mapped, w)
+		}
+	}
+	return mapped, nil
+}
+
+// secondPass reads what the first one left: the page redrawn by distance from
+// its grounds, without the words that are sure. A page on which nothing is left
+// that looks like a letter is not read again.
+func (d *reading) secondPass(ctx context.Context, m *imaging.Image, words []Word, f float64, seg Segmentation) ([]Word, error) {
+	page := levelled(tileNormalised(m))
+	left := image.NewGray(page.Rect)
+	copy(left.Pix, page.Pix)
+	for _, w := range words {
+		if w.Confidence >= sureWord {
+			erase(left, w.Box)
+		}
+	}
+	if letterLike(left) < leastLetters {
+		return words, nil
 	}
 	other := Page
 	if seg == Page {
 		other = Scattered
 	}
-	second, err := d.pass(ctx, tileNormalised(m), at, f, other)
+	second, err := d.pass(ctx, page, identity, f, other)
 	if err != nil {
 		return nil, err
 	}
 	d.applied("second pass over distances from the ground")
-	return keep(merge(keep(words, keepSingle), keep(second, keepSingle)), keepMerged), nil
+	return slices.DeleteFunc(merge(keep(words, keepSingle), keep(second, keepSingle)), func(w Word) bool {
+		if utf8.RuneCountInString(w.Text) >= longWord {
+			return w.Confidence < keepLong
+		}
+		return w.Confidence < keepMerged
+	}), nil
 }
 
-// pass enlarges a page, reads it and maps the words to the picture.
+// erase whitens a box.
+func erase(page *image.Gray, box image.Rectangle) {
+	box = box.Intersect(page.Rect)
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		for i := page.PixOffset(box.Min.X, y); i < page.PixOffset(box.Max.X, y); i++ {
+			page.Pix[i] = 255
+		}
+	}
+}
+
+// pass enlarges a page, reads it and maps the words back by at.
 func (d *reading) pass(ctx context.Context, page *image.Gray, at frame, f float64, seg Segmentation) ([]Word, error) {
 	w, h := max(1, int(float64(page.Rect.Dx())*f+0.5)), max(1, int(float64(page.Rect.Dy())*f+0.5))
 	p := prepared{scaled(page, w, h), at.after(enlarged(float64(w)/float64(page.Rect.Dx()), float64(h)/float64(page.Rect.Dy())))}
@@ -204,11 +249,11 @@ func (d *reading) pass(ctx context.Context, page *image.Gray, at frame, f float6
 	}
 	mapped := words[:0]
 	for _, word := range words {
-		if word.Box = p.frame.box(word.Box, d.bounds); !word.Box.Empty() {
+		if word.Box = p.frame.box(word.Box, page.Rect); !word.Box.Empty() {
 			mapped = append(mapped, word)
 		}
 	}
-	return mapped, nil
+	return joined(mapped), nil
 }
 
 func keep(words []Word, least float64) []Word {
