@@ -12,7 +12,7 @@ const (
 	// noiseStep is the step between neighbours, as a multiple of their usual one
 	// (75th percentile), from which it is an edge.
 	noiseStep = 3
-	maxStep   = 14 // levels: more than this and edges of text are stepped over
+	maxStep   = 10 // levels: more than this and edges of text are stepped over
 	// minRoughInterior is the share of a rough surface that has it all around.
 	minRoughInterior = 0.3
 	minRough         = 400 // pixels

@@ -28,6 +28,7 @@ type glyph struct {
 	hollow  bool    // a frame around something rectangular
 	nested  bool    // holds a surface that has text of its own
 	solid   bool    // a filled rectangle
+	strokes float64 // mean number of strokes that a row crosses, over the middle rows
 }
 
 func (g *glyph) height() int { return g.bounds.Dy() }
@@ -160,12 +161,15 @@ func (f *textFinder) mark(on int32, box image.Rectangle, runs []pixelRun) (glyph
 	dir := [3]float64{float64(g.far[0] - g.back[0]), float64(g.far[1] - g.back[1]), float64(g.far[2] - g.back[2])}
 	off := 0.0
 	tight := image.Rectangle{}
+	strokes := make([]int, box.Dy())
 	for _, run := range runs {
 		row := f.r.row(run.y)
+		inked := false
 		for x := run.from; x < run.to; x++ {
 			p := levels(row[4*x:])
 			d := apart(p, g.back)
 			if d <= sameInk {
+				inked = false
 				continue
 			}
 			t := (dir[0]*float64(p[0]-g.back[0]) + dir[1]*float64(p[1]-g.back[1]) + dir[2]*float64(p[2]-g.back[2])) / float64(best)
@@ -174,15 +178,30 @@ func (f *textFinder) mark(on int32, box image.Rectangle, runs []pixelRun) (glyph
 			off += math.Sqrt(max(0, float64(d)-t*t*float64(best)))
 			if t >= 0.5 {
 				g.ink++
+				if !inked {
+					strokes[run.y-box.Min.Y]++
+				}
 			}
+			inked = t >= 0.5
 			tight = tight.Union(image.Rect(x, run.y, x+1, run.y+1))
 		}
 	}
 	g.offLine = off / float64(g.pixels) / g.reach
 	g.bounds = tight
 	g.solid = float64(g.ink) >= 0.94*float64(tight.Dx()*tight.Dy())
-	g.hollow = f.isFrame(&g, runs)
+	g.hollow = f.isFrame(&g)
+	g.strokes = middleMean(strokes)
 	return g, g.ink >= minGlyphInk
+}
+
+// middleMean is the mean of a list without its first and last fifth.
+func middleMean(list []int) float64 {
+	cut := len(list) / 5
+	sum := 0
+	for _, n := range list[cut : len(list)-cut] {
+		sum += n
+	}
+	return float64(sum) / float64(len(list)-2*cut)
 }
 
 // around is the surface's colour around a rectangle: its colour where it has but
@@ -213,7 +232,7 @@ func (f *textFinder) around(on int32, box image.Rectangle) [3]int {
 
 // isFrame reports whether a mark is the outline of a rectangle: thin lines along
 // all four sides of its bounds.
-func (f *textFinder) isFrame(g *glyph, runs []pixelRun) bool {
+func (f *textFinder) isFrame(g *glyph) bool {
 	b := g.bounds
 	if b.Dx() < 8 || b.Dy() < 8 {
 		return false
@@ -353,10 +372,20 @@ func sameColor(a, b *glyph) bool {
 	return ratio < 1.35 || min(a.ink, b.ink) < 8 && ratio < 2
 }
 
+// isWord reports whether a single mark is letters that touch: wider than high,
+// and crossed by about two strokes for each letter.
+func (g *glyph) isWord() bool {
+	aspect := float64(g.width()) / float64(g.height())
+	return g.height() >= 5 && g.height() <= maxWordHeight && aspect >= 1.5 && g.strokes >= 2.4 && g.strokes >= aspect && g.mass < 0.75*float64(g.width()*g.height())
+}
+
+// maxWordHeight is the height in pixels above which letters do not touch.
+const maxWordHeight = 40
+
 // isText judges a run by the shapes in it.
 func (r *textRun) isText() bool {
 	if len(r.glyphs) == 1 {
-		return false
+		return r.glyphs[0].isWord()
 	}
 	solid, shapes, tallest := 0, map[[3]int]bool{}, 0
 	thick := 0
