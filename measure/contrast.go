@@ -111,8 +111,13 @@ type measuredRun struct {
 // pairs makes pairs of the runs: those of one colour on one background.
 func (f *textFinder) pairs(rep *ContrastReport, o ContrastOptions) {
 	var list []measuredRun
+	f.subpixel = f.looksSubpixel()
 	for i := range f.runs {
-		list = append(list, measuredRun{f.inkOf(&f.runs[i]), &f.runs[i]})
+		k, fill := f.inkOf(&f.runs[i])
+		list = append(list, measuredRun{k, &f.runs[i]})
+		if fill != nil {
+			list = append(list, measuredRun{*fill, &f.runs[i]})
+		}
 	}
 	// Runs with most of the colour first: they are the surest.
 	slices.SortStableFunc(list, func(a, b measuredRun) int {
@@ -144,6 +149,31 @@ func (f *textFinder) pairs(rep *ContrastReport, o ContrastOptions) {
 	}
 	sortPairs(rep.Pairs)
 }
+
+// subpixelShare is the share of text pixels in runs with coloured fringes from
+// which all text is taken for subpixel text.
+const subpixelShare = 0.3
+
+// looksSubpixel reports whether the image's text has coloured fringes.
+func (f *textFinder) looksSubpixel() bool {
+	fringed, all := 0.0, 0.0
+	for i := range f.runs {
+		off, n := 0.0, 0.0
+		for _, g := range f.runs[i].glyphs {
+			off += g.offLine * float64(g.pixels)
+			n += float64(g.pixels)
+		}
+		if off > lightFringe*n {
+			fringed += n
+		}
+		all += n
+	}
+	return fringed > subpixelShare*all
+}
+
+// lightFringe is the least [fringeShare] of subpixel text: that of text whose
+// colour lies near the background's in some channels.
+const lightFringe = 0.1
 
 func sortPairs(list []Pair) {
 	slices.SortStableFunc(list, func(a, b Pair) int {

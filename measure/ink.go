@@ -15,16 +15,43 @@ type ink struct {
 	subpixel    bool
 }
 
-// inkOf estimates a run's colour from the pixels of all its glyphs.
-func (f *textFinder) inkOf(run *textRun) ink {
-	k := ink{}
+// colorCount is one exact colour of a run.
+type colorCount struct {
+	c        [3]int
+	n, d     int // pixels, and squared distance from the background
+	interior int // pixels that nowhere touch the background
+}
+
+// Thresholds on the colours of a run.
+const (
+	// solidReach is how near, as a share of the farthest pixel's distance, a
+	// colour of several pixels must come to be the colour of the text.
+	solidReach = 0.9
+	// fringeShare is the mean distance of a run's pixels from the line between
+	// background and ink, as a share of that, from which it is subpixel text.
+	fringeShare = 0.18
+	// minMedian is how many pixels inside of strokes give a colour by their
+	// median, where no pixels are exactly alike: after scaling or in a JPEG.
+	minMedian = 30
+	thickText = 16 // height in pixels from which strokes have an inside
+	// fillShare of a run's pixels that lie inside of strokes in another colour
+	// are the fill of outlined text.
+	fillShare = 0.12
+	otherInk  = 24 // levels between two inks
+)
+
+// inkOf estimates a run's colour from the pixels of all its glyphs. The second
+// result is the fill of outlined text, when there is one.
+func (f *textFinder) inkOf(run *textRun) (k ink, fill *ink) {
 	weight := 0
 	var back [3]int
+	off := 0.0
 	for i := range run.glyphs {
 		g := &run.glyphs[i]
 		k.size = max(k.size, g.height())
 		k.pixels += g.pixels
 		weight += g.pixels
+		off += g.offLine * float64(g.pixels)
 		for c := range back {
 			back[c] += g.back[c] * g.pixels
 		}
@@ -32,39 +59,16 @@ func (f *textFinder) inkOf(run *textRun) ink {
 	for c := range back {
 		k.back[c] = (back[c] + weight/2) / weight
 	}
-	counts := map[uint32]int{}
-	off := 0.0
-	for i := range run.glyphs {
-		g := &run.glyphs[i]
-		off += g.offLine * float64(g.pixels)
-		f.eachPixel(g, func(p [3]int) {
-			counts[uint32(p[0]<<16|p[1]<<8|p[2])]++
-		})
-	}
-	k.subpixel = off/float64(weight) > 0.18
-	type found struct {
-		c    [3]int
-		n, d int
-	}
-	var list []found
-	for key, n := range counts {
-		c := [3]int{int(key >> 16), int(key >> 8 & 0xff), int(key & 0xff)}
-		list = append(list, found{c, n, apart(c, k.back)})
-	}
-	slices.SortFunc(list, func(a, b found) int {
-		if a.d != b.d {
-			return b.d - a.d
-		}
-		return slices.Compare(a.c[:], b.c[:])
-	})
-	if k.subpixel {
-		k.color = extremes(counts, k.back)
-		return k
+	k.subpixel = off/float64(weight) > fringeShare
+	list := f.colorsOf(run, k.back)
+	if k.subpixel || f.subpixel {
+		k.subpixel = true
+		k.color = extremes(list, k.back)
+		return k, nil
 	}
 	k.color = list[0].c
-	// The farthest colour that several pixels have, unless it is well nearer.
 	for _, e := range list {
-		if float64(e.d) < 0.9*0.9*float64(list[0].d) {
+		if float64(e.d) < solidReach*solidReach*float64(list[0].d) {
 			break
 		}
 		if e.n >= max(2, k.pixels/200) {
@@ -72,17 +76,107 @@ func (f *textFinder) inkOf(run *textRun) ink {
 			break
 		}
 	}
-	return k
+	if k.size < thickText {
+		return k, nil
+	}
+	if !k.solid {
+		k.color = insideMedian(list, k.color)
+	}
+	return k, fillOf(k, list)
+}
+
+// colorsOf lists the colours of a run, the farthest from its background first.
+func (f *textFinder) colorsOf(run *textRun, back [3]int) []colorCount {
+	counts := map[uint32]*colorCount{}
+	var list []*colorCount
+	for i := range run.glyphs {
+		g := &run.glyphs[i]
+		f.eachPixel(g, func(x, y int, p [3]int) {
+			key := uint32(p[0]<<16 | p[1]<<8 | p[2])
+			e := counts[key]
+			if e == nil {
+				e = &colorCount{c: p, d: apart(p, back)}
+				counts[key] = e
+				list = append(list, e)
+			}
+			e.n++
+			if f.isInside(g.on, x, y) {
+				e.interior++
+			}
+		})
+	}
+	slices.SortFunc(list, func(a, b *colorCount) int {
+		if a.d != b.d {
+			return b.d - a.d
+		}
+		return slices.Compare(a.c[:], b.c[:])
+	})
+	out := make([]colorCount, len(list))
+	for i, e := range list {
+		out[i] = *e
+	}
+	return out
+}
+
+// isInside reports whether none of the eight pixels around is of the surface.
+func (f *textFinder) isInside(on int32, x, y int) bool {
+	for v := max(0, y-1); v <= min(f.s.h-1, y+1); v++ {
+		for u := max(0, x-1); u <= min(f.s.w-1, x+1); u++ {
+			if f.s.of[v*f.s.w+u] == on {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// insideMedian is the median of the pixels inside of strokes that are nearly as
+// far from the background as far is, or far where they are few.
+func insideMedian(list []colorCount, far [3]int) [3]int {
+	var values [3][]int
+	for _, e := range list {
+		if float64(e.d) < 0.8*0.8*float64(list[0].d) {
+			break
+		}
+		for range e.interior {
+			for c := range values {
+				values[c] = append(values[c], e.c[c])
+			}
+		}
+	}
+	if len(values[0]) < minMedian {
+		return far
+	}
+	for c := range values {
+		slices.Sort(values[c])
+		far[c] = values[c][len(values[c])/2]
+	}
+	return far
+}
+
+// fillOf is the ink that the outline in k's colour encloses, nil for none.
+func fillOf(k ink, list []colorCount) *ink {
+	var best colorCount
+	for _, e := range list {
+		if e.interior > best.interior && apart(e.c, k.color) > otherInk*otherInk && apart(e.c, k.back) > otherInk*otherInk {
+			best = e
+		}
+	}
+	if best.interior < minMedian || float64(best.interior) < fillShare*float64(k.pixels) || 2*best.interior < best.n {
+		return nil
+	}
+	fill := k
+	fill.color, fill.solid, fill.pixels = best.c, true, best.n
+	return &fill
 }
 
 // extremes takes each channel's value farthest from the background: in subpixel
 // text the channels reach full coverage at different pixels.
-func extremes(counts map[uint32]int, back [3]int) (c [3]int) {
+func extremes(list []colorCount, back [3]int) (c [3]int) {
 	for ch := range 3 {
-		shift := 16 - 8*ch
 		var sum [256]int
-		for key, n := range counts {
-			sum[key>>shift&0xff] += n
+		for _, e := range list {
+			sum[e.c[ch]] += e.n
 		}
 		low, high := 0, 255
 		for low < 255 && sum[low] == 0 {
@@ -100,7 +194,7 @@ func extremes(counts map[uint32]int, back [3]int) (c [3]int) {
 }
 
 // eachPixel visits the pixels of a glyph that are not its background.
-func (f *textFinder) eachPixel(g *glyph, visit func(p [3]int)) {
+func (f *textFinder) eachPixel(g *glyph, visit func(x, y int, p [3]int)) {
 	b := g.bounds
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		row := f.r.row(y)
@@ -109,7 +203,7 @@ func (f *textFinder) eachPixel(g *glyph, visit func(p [3]int)) {
 				continue
 			}
 			if p := levels(row[4*x:]); apart(p, g.back) > sameInk {
-				visit(p)
+				visit(x, y, p)
 			}
 		}
 	}

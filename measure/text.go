@@ -40,6 +40,8 @@ type textFinder struct {
 	s      *surfaces
 	runs   []textRun
 	others []glyph // marks that are no text
+
+	subpixel bool // the image's text is drawn with coloured fringes
 }
 
 // textRun is a line or a word: glyphs of one colour on one surface.
