@@ -49,6 +49,8 @@ import (
 	"github.com/visions-mcp/visions/internal/source"
 	"github.com/visions-mcp/visions/internal/store"
 	"github.com/visions-mcp/visions/model"
+	"github.com/visions-mcp/visions/ocr"
+	"github.com/visions-mcp/visions/ocr/program"
 	"github.com/visions-mcp/visions/tools"
 )
 
@@ -101,6 +103,11 @@ type Config struct {
 	// ModelCalls is how many questions may be with the models at once, over the
 	// whole Engine; 0 is 1. ModelQueue is how many may wait; 0 is 20.
 	ModelCalls, ModelQueue int
+
+	// OCR reads text; nil is the tesseract program (package ocr/program), if there
+	// is one. Packages ocr/dlopen and ocr/gosseract are other engines, and
+	// [ocr.First] takes the first that works.
+	OCR ocr.Engine
 
 	// Tools are the host's own, listed after the built-in ones.
 	Tools []tools.Tool
@@ -183,6 +190,9 @@ func New(c Config) (*Engine, error) {
 		}
 		c.Models = map[string]model.Model{"": ollama}
 	}
+	if c.OCR == nil {
+		c.OCR = program.New(program.Config{})
+	}
 	roots, err := guard.NewRoots(c.ImageRoots)
 	if err != nil {
 		return nil, fmt.Errorf("%w: ImageRoots: %w", ErrInvalid, err)
@@ -208,6 +218,7 @@ func build(c Config, roots *guard.Roots, files *store.Store) (*Engine, error) {
 		Sources: source.New(source.Config{Roots: roots}), Store: files,
 		CPU:    admission.NewGate("gate for pixel work", runtime.GOMAXPROCS(0), 0),
 		ModelQ: admission.NewGate("queue before the model", c.ModelCalls, c.ModelQueue),
+		OCR:    ocr.New(ocr.Config{Engine: c.OCR}),
 		Models: c.Models, FastModel: orText(c.FastModel, DefaultFastModel), HeavyModel: orText(c.HeavyModel, DefaultHeavyModel),
 		ModelTimeout: c.ModelTimeout, KeepAlive: c.KeepAlive,
 		MaxResponseBytes: c.MaxResponseBytes, MaxResponseText: c.MaxResponseText, Images: !c.OmitImages,
@@ -337,5 +348,5 @@ func (e *Engine) Close() error {
 	for _, s := range servers {
 		errs = append(errs, s.Close())
 	}
-	return errors.Join(append(errs, e.env.Store.Close())...)
+	return errors.Join(append(errs, e.env.OCR.Close(), e.env.Store.Close())...)
 }

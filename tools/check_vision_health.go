@@ -24,6 +24,7 @@ var checkVisionHealth = Tool{
 		{"status", Schema{Type: "string", Enum: []any{"ok", "degraded"}, Description: "degraded: a part does not work; the rest does."}},
 		{"text", Schema{Type: "string", Description: "The report in words."}},
 		{"models", Schema{Type: "array", Items: &Schema{Type: "object", Open: true}}},
+		{"ocr", Schema{Type: "object", Open: true}},
 		{"queue", Schema{Type: "object", Open: true}},
 		{"warnings", Schema{Type: "array", Items: &Schema{Type: "string"}}},
 	}}.JSON(),
@@ -42,6 +43,7 @@ type Health struct {
 	Text     string          `json:"text"`
 	Models   []BackendHealth `json:"models"`
 	Queue    GateHealth      `json:"queue"`
+	OCR      OCRHealth       `json:"ocr"`
 	Imaging  string          `json:"imaging"`
 	Warnings []string        `json:"warnings"`
 }
@@ -63,6 +65,16 @@ type ResidentHealth struct {
 	Bytes     int64  `json:"bytes"`
 	VRAMBytes int64  `json:"vram_bytes"`
 	Expires   string `json:"expires,omitempty"`
+}
+
+// OCRHealth is the state of the OCR engine.
+type OCRHealth struct {
+	Available bool     `json:"available"`
+	Engine    string   `json:"engine"` // "none" when there is none
+	Version   string   `json:"version,omitempty"`
+	DataDir   string   `json:"data_dir,omitempty"`
+	Languages []string `json:"languages"`
+	Error     string   `json:"error,omitempty"`
 }
 
 // GateHealth is the load of the gate before the models.
@@ -101,11 +113,25 @@ func (e *Env) Health(ctx context.Context) *Health {
 	if len(vision) == 0 {
 		h.Warnings = append(h.Warnings, "no vision model is installed: describing images does not work, everything else does")
 	}
+	h.OCR = e.ocrHealth(ctx)
+	if !h.OCR.Available {
+		h.Warnings = append(h.Warnings, "reading text (OCR) does not work: "+h.OCR.Error)
+	}
 	if len(h.Warnings) > 0 {
 		h.Status = "degraded"
 	}
 	h.Text = h.words()
 	return h
+}
+
+func (e *Env) ocrHealth(ctx context.Context) OCRHealth {
+	ctx, cancel := context.WithTimeout(ctx, healthTime)
+	defer cancel()
+	info, err := e.OCR.Info(ctx)
+	if err != nil {
+		return OCRHealth{Engine: "none", Languages: []string{}, Error: err.Error()}
+	}
+	return OCRHealth{Available: true, Engine: info.Engine, Version: info.Version, DataDir: info.DataDir, Languages: info.Languages}
 }
 
 func backendHealth(ctx context.Context, key string, m model.Model) BackendHealth {
@@ -162,6 +188,11 @@ func (h *Health) words() string {
 		}
 	}
 	fmt.Fprintf(&b, "Model concurrency: %d/%d active, %d queued\n", h.Queue.Active, h.Queue.Places, h.Queue.Queued)
+	if h.OCR.Available {
+		fmt.Fprintf(&b, "OCR: tesseract %s by %s, languages: %s\n", h.OCR.Version, h.OCR.Engine, orNone(h.OCR.Languages))
+	} else {
+		fmt.Fprintf(&b, "OCR: none\n")
+	}
 	fmt.Fprintf(&b, "Imaging: %s\n", h.Imaging)
 	for _, w := range h.Warnings {
 		fmt.Fprintf(&b, "Warning: %s\n", w)

@@ -12,6 +12,7 @@ import (
 	"github.com/visions-mcp/visions/internal/source"
 	"github.com/visions-mcp/visions/internal/store"
 	"github.com/visions-mcp/visions/model"
+	"github.com/visions-mcp/visions/ocr"
 )
 
 // Env is what tools work with. The engine makes one and every call shares it.
@@ -20,6 +21,8 @@ type Env struct {
 	Store   *store.Store
 	CPU     *admission.Gate // places for pixel work
 	ModelQ  *admission.Gate // places at the models
+
+	OCR *ocr.Recognizer
 
 	Models       map[string]model.Model // "" is the default backend
 	FastModel    string

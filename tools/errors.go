@@ -33,6 +33,8 @@ const (
 	Expired           Code = "EXPIRED"
 	PathDenied        Code = "PATH_DENIED"
 	URLDenied         Code = "URL_DENIED"
+	OCRUnavailable    Code = "OCR_UNAVAILABLE"
+	OCRLanguage       Code = "OCR_LANGUAGE"
 	ModelUnavailable  Code = "MODEL_UNAVAILABLE"
 	ModelNotFound     Code = "MODEL_NOT_FOUND"
 	ModelNotVision    Code = "MODEL_NOT_VISION"
@@ -63,6 +65,8 @@ var codes = map[Code]struct {
 	Expired:           {http.StatusGone, false},
 	PathDenied:        {http.StatusForbidden, false},
 	URLDenied:         {http.StatusForbidden, false},
+	OCRUnavailable:    {http.StatusServiceUnavailable, false},
+	OCRLanguage:       {http.StatusBadRequest, false},
 	ModelUnavailable:  {http.StatusServiceUnavailable, true},
 	ModelNotFound:     {http.StatusNotFound, false},
 	ModelNotVision:    {http.StatusUnprocessableEntity, false},
@@ -137,7 +141,7 @@ func AsError(err error) *Error {
 	if errors.As(err, &tool) {
 		return tool
 	}
-	for _, convert := range []func(error) *Error{fromImaging, fromModel, fromAdmission, fromSource, fromContext} {
+	for _, convert := range []func(error) *Error{fromImaging, fromModel, fromOCR, fromAdmission, fromSource, fromContext} {
 		if e := convert(err); e != nil {
 			e.Err = err
 			return e

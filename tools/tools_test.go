@@ -19,6 +19,8 @@ import (
 	"github.com/visions-mcp/visions/internal/guard"
 	"github.com/visions-mcp/visions/internal/source"
 	"github.com/visions-mcp/visions/internal/store"
+	"github.com/visions-mcp/visions/ocr"
+	"github.com/visions-mcp/visions/ocr/program"
 )
 
 // registry returns the built-in tools on an Env of the test's own.
@@ -33,7 +35,10 @@ func registry(t *testing.T, extra ...Tool) *Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
+	reader := ocr.New(ocr.Config{Engine: program.New(program.Config{})})
+	t.Cleanup(func() { reader.Close() })
 	env := &Env{
+		OCR:     reader,
 		Sources: source.New(source.Config{Roots: roots}), Store: files,
 		CPU: admission.NewGate("cpu", 2, 0), ModelQ: admission.NewGate("model", 1, 2),
 		MaxResponseBytes: 1_000_000, MaxResponseText: 12_000, Images: true, Started: time.Now(), Logger: slog.New(slog.DiscardHandler),
