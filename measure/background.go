@@ -28,7 +28,8 @@ type surface struct {
 	color    uint32 // key of the most frequent colour of its plates
 	bands    int    // plates that it is made of
 	hasText  bool
-	noise    int // levels by which neighbouring pixels of it may differ, 0 for exact colours
+	holed    bool // marks lie on it
+	noise    int  // levels by which neighbouring pixels of it may differ, 0 for exact colours
 }
 
 func pixelAt(x, y int) image.Rectangle { return image.Rect(x, y, x+1, y+1) }

@@ -195,14 +195,14 @@ func extremes(list []colorCount, back [3]int) (c [3]int) {
 
 // eachPixel visits the pixels of a glyph that are not its background.
 func (f *textFinder) eachPixel(g *glyph, visit func(x, y int, p [3]int)) {
-	b := g.bounds
+	b, limit := g.bounds, f.inkLimit(g.on)
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		row := f.r.row(y)
 		for x := b.Min.X; x < b.Max.X; x++ {
 			if f.s.of[y*f.s.w+x] == g.on {
 				continue
 			}
-			if p := levels(row[4*x:]); apart(p, g.back) > sameInk {
+			if p := levels(row[4*x:]); apart(p, g.back) > limit {
 				visit(x, y, p)
 			}
 		}

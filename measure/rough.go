@@ -16,7 +16,7 @@ const (
 	// minRoughInterior is the share of a rough surface that has it all around.
 	minRoughInterior = 0.3
 	minRough         = 400 // pixels
-	smallPlate       = 64  // plates below this inside of rough areas belong to them
+	smallPlate       = 64  // plates below this inside of rough areas belong to them, as do thin ones: the bands of gradients
 )
 
 // addRough finds surfaces in the areas that exact colours leave open: pixels
@@ -24,7 +24,7 @@ const (
 func (s *surfaces) addRough(r raster) {
 	open := make([]bool, len(s.of))
 	for i, c := range s.of {
-		open[i] = c < 0 || s.list[c].area < smallPlate
+		open[i] = c < 0 || s.list[c].area < smallPlate || s.list[c].bands == 1 && 2*s.list[c].interior < s.list[c].area
 	}
 	deep := s.deep(open)
 	if deep == nil {

@@ -23,6 +23,7 @@ type glyph struct {
 	reach   float64 // distance of the two
 	pixels  int     // of the opening, without what has the surface's colour
 	ink     int     // pixels nearer to far than to back
+	mean    [3]int  // sum of its pixels' differences from back: its hue, fringes cancel out
 	offLine float64 // mean distance of pixels from the line between back and far, over reach
 	mass    float64 // sum of the coverage
 	hollow  bool    // a frame around something rectangular
@@ -73,6 +74,7 @@ func findText(ctx context.Context, r raster, s *surfaces) (*textFinder, error) {
 		if len(glyphs) == 0 {
 			continue
 		}
+		s.list[i].holed = true
 		f.group(i, glyphs)
 	}
 	return f, nil
@@ -136,14 +138,21 @@ const sameInk = 12
 // overNoise is how many times the noise of its surface a mark stands out.
 const overNoise = 3
 
+// inkLimit is the squared distance from a surface's colour up to which a pixel
+// has that colour.
+func (f *textFinder) inkLimit(on int32) int {
+	n := f.s.list[on].noise
+	return max(sameInk, 3*n*n)
+}
+
 // mark measures one opening.
 func (f *textFinder) mark(on int32, box image.Rectangle, runs []pixelRun) (glyph, bool) {
 	g := glyph{bounds: box, on: on, back: f.around(on, box)}
-	best := 0
+	best, limit := 0, f.inkLimit(on)
 	for _, run := range runs {
 		row := f.r.row(run.y)
 		for x := run.from; x < run.to; x++ {
-			if c := f.s.of[run.y*f.s.w+x]; c >= 0 && f.s.list[c].hasText {
+			if c := f.s.of[run.y*f.s.w+x]; c >= 0 && (f.s.list[c].hasText || f.s.list[c].fills(box)) {
 				g.nested = true
 				return g, true
 			}
@@ -153,7 +162,7 @@ func (f *textFinder) mark(on int32, box image.Rectangle, runs []pixelRun) (glyph
 			}
 		}
 	}
-	if best <= sameInk {
+	if best <= limit {
 		return g, false
 	}
 	g.reach = math.Sqrt(float64(best))
@@ -170,12 +179,15 @@ func (f *textFinder) mark(on int32, box image.Rectangle, runs []pixelRun) (glyph
 		for x := run.from; x < run.to; x++ {
 			p := levels(row[4*x:])
 			d := apart(p, g.back)
-			if d <= sameInk {
+			if d <= limit {
 				inked = false
 				continue
 			}
 			t := (dir[0]*float64(p[0]-g.back[0]) + dir[1]*float64(p[1]-g.back[1]) + dir[2]*float64(p[2]-g.back[2])) / float64(best)
 			g.pixels++
+			for c := range p {
+				g.mean[c] += p[c] - g.back[c]
+			}
 			g.mass += min(1, max(0, t))
 			off += math.Sqrt(max(0, float64(d)-t*t*float64(best)))
 			if t >= 0.5 {
@@ -194,6 +206,20 @@ func (f *textFinder) mark(on int32, box image.Rectangle, runs []pixelRun) (glyph
 	g.hollow = f.isFrame(&g)
 	g.strokes = middleMean(strokes)
 	return g, g.ink >= minGlyphInk
+}
+
+// A surface that fills most of a mark, and is a disc or a rectangle itself, is
+// something to put marks on: a button, an avatar.
+const (
+	fillSide  = 0.8
+	fillSolid = 0.6
+	fillLeast = 14 // pixels a side
+)
+
+func (s *surface) fills(box image.Rectangle) bool {
+	w, h := s.bounds.Dx(), s.bounds.Dy()
+	return w >= fillLeast && h >= fillLeast && float64(w) >= fillSide*float64(box.Dx()) && float64(h) >= fillSide*float64(box.Dy()) &&
+		float64(s.area) >= fillSolid*float64(w*h) && s.holed
 }
 
 // middleMean is the mean of a list without its first and last fifth.
@@ -232,14 +258,24 @@ func (f *textFinder) around(on int32, box image.Rectangle) [3]int {
 	return [3]int{(sum[0] + n/2) / n, (sum[1] + n/2) / n, (sum[2] + n/2) / n}
 }
 
+// Frames: letters that close a rectangle are smaller than minFrame pixels, and
+// rounded corners take up to the rest of a side.
+const (
+	minFrame  = 14
+	frameSide = 0.6
+)
+
 // isFrame reports whether a mark is the outline of a rectangle: thin lines along
 // all four sides of its bounds.
 func (f *textFinder) isFrame(g *glyph) bool {
 	b := g.bounds
-	if b.Dx() < 8 || b.Dy() < 8 {
+	if b.Dx() < minFrame || b.Dy() < minFrame {
 		return false
 	}
-	inked := func(x, y int) bool { return apart(levels(f.r.row(y)[4*x:]), g.back) > sameInk }
+	limit := f.inkLimit(g.on)
+	inked := func(x, y int) bool {
+		return f.s.of[y*f.s.w+x] != g.on && apart(levels(f.r.row(y)[4*x:]), g.back) > limit
+	}
 	sides := 0
 	for _, side := range []image.Rectangle{
 		image.Rect(b.Min.X, b.Min.Y, b.Max.X, b.Min.Y+1), image.Rect(b.Min.X, b.Max.Y-1, b.Max.X, b.Max.Y),
@@ -253,7 +289,7 @@ func (f *textFinder) isFrame(g *glyph) bool {
 				}
 			}
 		}
-		if float64(n) >= 0.6*float64(side.Dx()*side.Dy()) {
+		if float64(n) >= frameSide*float64(side.Dx()*side.Dy()) {
 			sides++
 		}
 	}
@@ -292,7 +328,7 @@ func (f *textFinder) group(on int32, glyphs []glyph) {
 		for _, g := range run.glyphs {
 			run.bounds = run.bounds.Union(g.bounds)
 		}
-		if run.isText() {
+		if run.isText(f.s.list[on].noise > bandStep) {
 			f.runs = append(f.runs, run)
 			f.s.list[on].hasText = true
 		} else {
@@ -358,20 +394,33 @@ func follows(a, b *glyph) bool {
 	return sameColor(a, b)
 }
 
+// Colours of one ink.
+const (
+	sameHue      = 0.975 // cosine between the directions from the background
+	sameHueSmall = 0.93  // the same for marks of few pixels
+	fewPixels    = 12
+	sameReach    = 1.35 // ratio of the distances from the background
+)
+
 // sameColor reports whether two marks can be of one ink: their colours lie in
 // one direction from the background, and where both have full strokes, about as
 // far.
 func sameColor(a, b *glyph) bool {
 	dot, la, lb := 0.0, 0.0, 0.0
 	for c := range 3 {
-		x, y := float64(a.far[c]-a.back[c]), float64(b.far[c]-b.back[c])
+		x, y := float64(a.mean[c]), float64(b.mean[c])
 		dot, la, lb = dot+x*y, la+x*x, lb+y*y
 	}
-	if dot < 0.93*math.Sqrt(la*lb) {
+	small := min(a.pixels, b.pixels) < fewPixels
+	hue := sameHue
+	if small {
+		hue = sameHueSmall
+	}
+	if dot < hue*math.Sqrt(la*lb) {
 		return false
 	}
-	ratio := math.Sqrt(max(la, lb) / min(la, lb))
-	return ratio < 1.35 || min(a.ink, b.ink) < 8 && ratio < 2
+	ratio := max(a.reach, b.reach) / min(a.reach, b.reach)
+	return ratio < sameReach || min(a.ink, b.ink) < 8 && ratio < 2
 }
 
 // isWord reports whether a single mark is letters that touch: wider than high,
@@ -385,9 +434,12 @@ func (g *glyph) isWord() bool {
 const maxWordHeight = 40
 
 // isText judges a run by the shapes in it.
-func (r *textRun) isText() bool {
+func (r *textRun) isText(noisy bool) bool {
 	if len(r.glyphs) == 1 {
 		return r.glyphs[0].isWord()
+	}
+	if noisy && len(r.glyphs) < 4 {
+		return false
 	}
 	solid, shapes, tallest := 0, map[[3]int]bool{}, 0
 	thick := 0
