@@ -12,6 +12,7 @@ demo:
 	sh examples/demo.sh
 
 test: check tags cross install
+	scripts/packages.sh
 	scripts/build-ollama.sh
 	scripts/clients.sh
 	$(GO) test -race ./...

@@ -23,6 +23,13 @@ echo "== what works here"
 echo "== cut out the cards, at full resolution"
 "$visions" call preprocess_and_crop "{\"image_source\":\"$page\",\"region\":{\"left\":230,\"top\":90,\"width\":1020,\"height\":150}}" -o "$out"
 
+echo "== read its text"
+if command -v tesseract >/dev/null; then
+  "$visions" call fast_ocr_tesseract "{\"image_source\":\"$page\"}" | tee "$out/text.json"
+else
+  echo "skipped: there is no tesseract; run: apt-get install tesseract-ocr"
+fi
+
 echo "== black and white, as OCR likes it"
 "$visions" call preprocess_and_crop "{\"image_source\":\"$page\",\"grayscale\":true,\"threshold\":\"adaptive\"}" -o "$out"
 
