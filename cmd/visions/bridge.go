@@ -25,8 +25,8 @@ func (p *program) bridge(ctx context.Context, args []string) error {
 	sent := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(conn, p.in)
+		sent <- err // before the daemon can answer the end with its own
 		conn.CloseWrite()
-		sent <- err
 	}()
 	_, err = io.Copy(p.out, conn)
 	if ctx.Err() != nil {

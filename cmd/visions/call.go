@@ -38,7 +38,7 @@ func (p *program) call(ctx context.Context, args []string) error {
 	}
 	var answer *answer
 	if *daemon != "" {
-		answer, err = p.askDaemon(ctx, *daemon, tool, raw)
+		answer, err = p.askDaemon(ctx, *daemon, tool, raw, *dir != "")
 	} else {
 		c, _, configErr := p.config(fs, settings)
 		if configErr != nil {
@@ -165,7 +165,9 @@ func (p *program) toolError(err error) error {
 	return err
 }
 
-func (p *program) askDaemon(ctx context.Context, path, tool string, raw json.RawMessage) (*answer, error) {
+// askDaemon runs a tool in the daemon at path; full gets the full pictures too,
+// which the daemon keeps for a while.
+func (p *program) askDaemon(ctx context.Context, path, tool string, raw json.RawMessage, full bool) (*answer, error) {
 	conn, err := p.dial(ctx, path)
 	if err != nil {
 		return nil, err
@@ -180,13 +182,24 @@ func (p *program) askDaemon(ctx context.Context, path, tool string, raw json.Raw
 	if err != nil {
 		return nil, fmt.Errorf("asking the daemon: %w", err)
 	}
-	a := &answer{}
+	a := &answer{files: map[string][]byte{}}
 	for _, content := range res.Content {
 		switch c := content.(type) {
 		case *mcp.TextContent:
 			a.json = []byte(c.Text)
 		case *mcp.ImageContent:
 			a.images = append(a.images, tools.ImageBlock{Data: c.Data, MIMEType: c.MIMEType})
+		case *mcp.ResourceLink:
+			if !full {
+				continue
+			}
+			file, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: c.URI})
+			if err != nil {
+				return nil, fmt.Errorf("asking the daemon for %s: %w", c.URI, err)
+			}
+			for _, part := range file.Contents {
+				a.files[c.Name] = part.Blob
+			}
 		}
 	}
 	if res.IsError {
