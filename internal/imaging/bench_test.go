@@ -10,9 +10,11 @@ import (
 
 // dashboard is a 4K page with more colours than a palette holds: a gradient
 // head, and marks with soft edges in many tints.
-func dashboard() *Image {
-	m := screen(3840, 2160)
-	for y := range 200 {
+func dashboard() *Image { return dashboardOf(3840, 2160) }
+
+func dashboardOf(w, h int) *Image {
+	m := screen(w, h)
+	for y := range min(200, h) {
 		for x := range m.Width() {
 			m.SetNRGBA(x, y, color.NRGBA{byte(40 + y/2), byte(90 + x/64), 190, 255})
 		}

@@ -2,11 +2,8 @@ package imaging
 
 import (
 	"encoding/binary"
-	"hash/adler32"
 	"hash/crc32"
 	"io"
-
-	"github.com/klauspost/compress/flate"
 )
 
 // Level trades time for size in [EncodePNG].
@@ -23,12 +20,12 @@ const (
 	filterNone = iota
 	filterSub
 	filterUp
-	_
+	filterAverage
 	filterPaeth
 )
 
 // EncodePNG writes the image losslessly, in the smallest of the colour types
-// that hold it: a palette up to 256 colours, RGB when opaque, else RGBA.
+// that hold it: gray, a palette up to 256 colours, RGB when opaque, else RGBA.
 func EncodePNG(w io.Writer, m *Image, level Level) error {
 	e := &pngEncoder{w: w, m: m}
 	e.chooseType()
@@ -44,28 +41,41 @@ type pngEncoder struct {
 	palette []uint32 // colours as little-endian RGBA
 	index   []byte   // a palette index a pixel
 	bpp     int      // bytes a pixel in the file
-	err     error
+
+	colorType byte
+	err       error
 }
 
+// PNG colour types (PNG specification, section 11.2.1).
+const (
+	colorGray      = 0
+	colorRGB       = 2
+	colorPalette   = 3
+	colorRGBA      = 6
+	zlibHeader     = "\x78\x01" // deflate, 32 KiB window (RFC 1950)
+	bitsPerChannel = 8
+)
+
 func (e *pngEncoder) chooseType() {
-	if e.m.Opaque {
+	switch {
+	case !e.m.Opaque:
+		e.colorType, e.bpp = colorRGBA, 4
+	case isGray(e.m):
+		e.colorType, e.bpp = colorGray, 1
+	default:
+		e.colorType, e.bpp = colorRGB, 3
 		if e.palette, e.index = palettize(e.m); e.palette != nil {
-			e.bpp = 1
-			return
+			e.colorType, e.bpp = colorPalette, 1
 		}
-		e.bpp = 3
-		return
 	}
-	e.bpp = 4
 }
 
 func (e *pngEncoder) header() {
 	_, err := io.WriteString(e.w, pngMagic)
 	e.err = err
-	colorType := map[int]byte{1: 3, 3: 2, 4: 6}[e.bpp]
 	head := binary.BigEndian.AppendUint32(nil, uint32(e.m.Width()))
 	head = binary.BigEndian.AppendUint32(head, uint32(e.m.Height()))
-	e.chunk("IHDR", append(head, 8, colorType, 0, 0, 0))
+	e.chunk("IHDR", append(head, bitsPerChannel, e.colorType, 0, 0, 0))
 	if e.palette != nil {
 		table := make([]byte, 0, 3*len(e.palette))
 		for _, c := range e.palette {
@@ -92,103 +102,58 @@ func (e *pngEncoder) chunk(kind string, body []byte) {
 
 // data compresses the filtered rows into IDAT chunks.
 func (e *pngEncoder) data(level Level) {
-	out := &idatWriter{e: e, buf: make([]byte, 0, idatSize)}
-	out.Write([]byte{0x78, 0x01}) // zlib header: deflate, 32 KiB window (RFC 1950)
-	z, err := flate.NewWriter(out, int(level))
-	if err != nil {
-		e.err = err
-		return
-	}
-	sum := adler32.New()
+	out := &bitStream{w: &idatWriter{e: e, buf: make([]byte, 0, idatSize+8)}}
+	out.w.buf = append(out.w.buf, zlibHeader...)
 	width := e.m.Width() * e.bpp
-	f := newRowFilter(width, e.bpp, e.adaptive())
-	prev, cur := make([]byte, width), make([]byte, width)
+	z := newDeflater(out, level, e.bpp, width+1)
+	b := newBands(e, level, width)
+	sum := newAdler()
 	for y := range e.m.Height() {
-		e.packRow(cur, y)
-		line := f.apply(cur, prev)
-		sum.Write(line)
-		if _, err := z.Write(line); err != nil {
-			e.err = err
-			return
+		if y%bandRows == 0 {
+			b.choose(y)
+			z.suit(b.use)
 		}
-		prev, cur = cur, prev
+		line := b.row(y)
+		sum.write(line)
+		z.write(line)
 	}
-	if err := z.Close(); err != nil && e.err == nil {
-		e.err = err
-	}
-	out.Write(sum.Sum(nil))
-	out.flush()
+	z.close()
+	out.w.buf = binary.BigEndian.AppendUint32(out.w.buf, sum.sum())
+	out.w.flush()
 }
 
 // packRow writes row y in the file's pixel layout.
 func (e *pngEncoder) packRow(dst []byte, y int) {
 	row := e.m.row(y)
-	switch e.bpp {
-	case 1:
+	switch e.colorType {
+	case colorPalette:
 		copy(dst, e.index[y*len(dst):])
-	case 4:
+	case colorGray:
+		for i := range dst {
+			dst[i] = row[4*i]
+		}
+	case colorRGBA:
 		copy(dst, row)
 	default:
 		for i, j := 0, 0; i < len(row); i, j = i+4, j+3 {
-			dst[j], dst[j+1], dst[j+2] = row[i], row[i+1], row[i+2]
+			d, p := dst[j:j+3:j+3], row[i:i+3:i+3]
+			d[0], d[1], d[2] = p[0], p[1], p[2]
 		}
 	}
 }
 
-// sampledRows is how many rows the choice of filters looks at.
-const sampledRows = 64
-
-// flatShare is the share of pixels equal to their left neighbour above which a
-// picture is drawn, not photographed: unfiltered rows compress better and much
-// faster then.
-const flatShare = 0.3
-
-// adaptive reports whether rows want filters: yes for photos, no for screens.
-func (e *pngEncoder) adaptive() bool {
-	if e.bpp == 1 {
-		return false
-	}
-	step := max(1, e.m.Height()/sampledRows)
-	equal, total := 0, 0
-	for y := 0; y < e.m.Height(); y += step {
-		row := e.m.row(y)
-		for x := 4; x < len(row); x += 4 {
-			if binary.LittleEndian.Uint32(row[x:]) == binary.LittleEndian.Uint32(row[x-4:]) {
-				equal++
-			}
-			total++
-		}
-	}
-	return float64(equal) < flatShare*float64(total)
-}
-
-// idatSize is the size of an IDAT chunk, large enough for its overhead to vanish.
+// idatSize is the least size of an IDAT chunk but the last, large enough for its overhead to vanish.
 const idatSize = 64 << 10
 
-// idatWriter cuts the compressed stream into chunks.
+// idatWriter collects the compressed stream and cuts it into chunks.
 type idatWriter struct {
 	e   *pngEncoder
 	buf []byte
 }
 
-func (w *idatWriter) Write(p []byte) (int, error) {
-	n := len(p)
-	for len(p) > 0 {
-		room := min(len(p), idatSize-len(w.buf))
-		w.buf = append(w.buf, p[:room]...)
-		p = p[room:]
-		if len(w.buf) == idatSize {
-			w.flush()
-		}
-	}
-	return n, w.e.err
-}
-
 func (w *idatWriter) flush() {
-	if len(w.buf) > 0 {
-		w.e.chunk("IDAT", w.buf)
-		w.buf = w.buf[:0]
-	}
+	w.e.chunk("IDAT", w.buf)
+	w.buf = w.buf[:0]
 }
 
 // palettize maps an opaque image to at most 256 colours; nil when it has more.

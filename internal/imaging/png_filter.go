@@ -2,51 +2,77 @@ package imaging
 
 import "encoding/binary"
 
-// rowFilter filters one row after the other, each by the filter with the
-// smallest sum of absolute differences, or none of them by any.
+// strategy is how the rows of a band are filtered.
+type strategy int
+
+const (
+	unfiltered strategy = iota // best for flat screens
+	leftOnly                   // every row by Sub: best for gradients
+	perRow                     // each row by the filter of the least distortion: best for photos
+	strategies
+)
+
+// rowFilter filters one row after the other.
 type rowFilter struct {
-	bpp      int
-	adaptive bool
-	lines    [4][]byte // candidates: filter byte and row
+	bpp   int
+	lines [5][]byte // candidates by filter: its byte, and the row
 }
 
-var rowFilters = [4]byte{filterNone, filterUp, filterSub, filterPaeth}
-
-func newRowFilter(width, bpp int, adaptive bool) *rowFilter {
-	f := &rowFilter{bpp: bpp, adaptive: adaptive}
-	n := 1
-	if adaptive {
-		n = len(rowFilters)
-	}
-	for i := range n {
+func newRowFilter(width, bpp int) *rowFilter {
+	f := &rowFilter{bpp: bpp}
+	for i := range f.lines {
 		f.lines[i] = make([]byte, width+1)
-		f.lines[i][0] = rowFilters[i]
+		f.lines[i][0] = byte(i)
 	}
 	return f
 }
 
 // apply returns the filtered row with its filter byte, valid until the next call.
-func (f *rowFilter) apply(cur, prev []byte) []byte {
-	copy(f.lines[0][1:], cur)
-	if !f.adaptive {
-		return f.lines[0]
+func (f *rowFilter) apply(s strategy, cur, prev []byte) []byte {
+	switch s {
+	case unfiltered:
+		copy(f.lines[filterNone][1:], cur)
+		return f.lines[filterNone]
+	case leftOnly:
+		f.sub(cur)
+		return f.lines[filterSub]
 	}
-	bpp := f.bpp
-	subtract(f.lines[1][1:], cur, prev)
-	sub := f.lines[2][1:]
-	copy(sub, cur[:bpp])
-	subtract(sub[bpp:], cur[bpp:], cur[:len(cur)-bpp])
-	paethRow(f.lines[3][1:], cur, prev, bpp)
-	best, least := 0, distortion(f.lines[0][1:])
-	for i := 1; i < len(f.lines); i++ {
-		if d := distortion(f.lines[i][1:]); d < least {
+	best, least := 0, -1
+	for _, i := range rowOrder {
+		line := f.lines[i][1:]
+		switch i {
+		case filterSub:
+			f.sub(cur)
+		case filterUp:
+			subtract(line, cur, prev)
+		case filterPaeth:
+			paethRow(line, cur, prev, f.bpp)
+		}
+		if d := distortion(line); least < 0 || d < least {
 			best, least = i, d
+		}
+		if least == 0 {
+			break // as good as it gets
 		}
 	}
 	return f.lines[best]
 }
 
-const highBits = 0x8080808080808080
+// rowOrder is the order in which filters are tried, by their cost. None never
+// helps where [perRow] does, and Average saves photographs half a percent for a
+// twelfth of the time.
+var rowOrder = [...]int{filterUp, filterSub, filterPaeth}
+
+func (f *rowFilter) sub(cur []byte) {
+	line := f.lines[filterSub][1:]
+	copy(line, cur[:f.bpp])
+	subtract(line[f.bpp:], cur[f.bpp:], cur[:len(cur)-f.bpp])
+}
+
+const (
+	highBits = 0x8080808080808080
+	evenByte = 0x00ff00ff00ff00ff
+)
 
 // subtract writes a-b byte by byte, eight at a time.
 func subtract(dst, a, b []byte) {
@@ -70,20 +96,36 @@ func paethRow(dst, cur, prev []byte, bpp int) {
 		pa, pb := b-c, a-c
 		pc := pa + pb
 		pa, pb, pc = max(pa, -pa), max(pb, -pb), max(pc, -pc)
-		p := c
-		if pa <= pb && pa <= pc {
-			p = a
-		} else if pb <= pc {
-			p = b
+		p, least := a, pa // conditional moves: branches here cannot be predicted
+		if pb < least {
+			p, least = b, pb
+		}
+		if pc < least {
+			p = c
 		}
 		dst[i] = cur[i] - byte(p)
 	}
 }
 
 // distortion is the sum of absolute values of the bytes as signed numbers, the
-// heuristic of the PNG specification, section 12.8.
+// heuristic of the PNG specification, section 12.8; eight bytes at a time.
 func distortion(b []byte) int {
+	const (
+		lowBits = highBits >> 7
+		batch   = 128 // of 8 bytes, before a 16-bit lane could overflow
+	)
 	sum := 0
+	for len(b) >= 8 {
+		var acc uint64
+		for range min(batch, len(b)/8) {
+			x := binary.LittleEndian.Uint64(b)
+			negative := x >> 7 & lowBits
+			x = x ^ negative*0xff + negative
+			acc += x&evenByte + x>>8&evenByte
+			b = b[8:]
+		}
+		sum += int(acc&0xffff + acc>>16&0xffff + acc>>32&0xffff + acc>>48)
+	}
 	for _, v := range b {
 		d := int(int8(v))
 		sum += max(d, -d)
