@@ -92,13 +92,16 @@ func (c *counted) backend(t *testing.T) map[string]model.Model {
 // released checks that no chat is going on a second from now at the latest.
 func (c *counted) released(t *testing.T) {
 	t.Helper()
-	start := time.Now()
+	limit := time.After(time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
 	for c.chats.Load() > 0 {
-		if time.Since(start) > time.Second {
+		select {
+		case <-tick.C:
+		case <-limit:
 			t.Errorf("%d chats still go on a second after the cancel", c.chats.Load())
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 
