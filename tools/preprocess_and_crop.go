@@ -197,31 +197,36 @@ func sharpenSigma(v any) (sigma float64, on bool, err error) {
 	return 0, false, Errorf(InvalidArgument, "sharpen is %v: want true, false, or a sigma of %g to %g pixels", v, minSharpen, float64(maxSharpen))
 }
 
-// apply runs the filters in their documented order and names each.
-func (a *preprocessArguments) apply(ctx context.Context, m *imaging.Image, sigma float64, sharpen bool) (*imaging.Image, []string, error) {
-	applied := []string{}
-	step := func(on bool, name string, f func() *imaging.Image) {
-		if on && ctx.Err() == nil {
-			m = f()
+// apply runs the filters in their documented order, on m or a picture made of
+// it, and names each.
+func (a *preprocessArguments) apply(ctx context.Context, m *imaging.Image, sigma float64, sharpen bool) (_ *imaging.Image, applied []string, err error) {
+	applied = []string{}
+	step := func(on bool, name string, f func() error) {
+		if on && err == nil {
+			err = context.Cause(ctx)
+		}
+		if on && err == nil {
+			err = f()
 			applied = append(applied, name)
 		}
 	}
+	plain := func(f func(*imaging.Image)) func() error { return func() error { f(m); return nil } }
 	if r := a.Region; r != nil || a.Crop != nil {
 		if r == nil {
 			r = a.Crop
 		}
 		applied = append(applied, fmt.Sprintf("region %d,%d %dx%d", r.Left, r.Top, r.Width, r.Height))
 	}
-	step(a.Rotate != 0, fmt.Sprintf("rotate %d", a.Rotate), func() *imaging.Image { return imaging.Rotate(m, a.Rotate) })
+	step(a.Rotate != 0, fmt.Sprintf("rotate %d", a.Rotate), func() error { m = imaging.Rotate(m, a.Rotate); return nil })
 	if a.Resize != nil {
 		w, h, err := a.Resize.size(m.Width(), m.Height())
 		if err != nil {
 			return nil, nil, err
 		}
-		step(w != m.Width() || h != m.Height(), fmt.Sprintf("resize %dx%d", w, h), func() *imaging.Image { return imaging.Resize(m, w, h) })
+		step(w != m.Width() || h != m.Height(), fmt.Sprintf("resize %dx%d", w, h), func() error { m = imaging.Resize(m, w, h); return nil })
 	}
-	step(a.Denoise > 0, fmt.Sprintf("denoise median radius %d", a.Denoise), func() *imaging.Image { return imaging.Median(m, a.Denoise) })
-	step(a.Grayscale, "grayscale", func() *imaging.Image { return imaging.Grayscale(m) })
+	step(a.Denoise > 0, fmt.Sprintf("denoise median radius %d", a.Denoise), func() error { return imaging.Median(ctx, m, a.Denoise) })
+	step(a.Grayscale, "grayscale", plain(imaging.Grayscale))
 	if e := a.CLAHE; e != nil {
 		tiles, clip := max(e.Tiles, 0), e.Clip
 		if tiles == 0 {
@@ -230,13 +235,13 @@ func (a *preprocessArguments) apply(ctx context.Context, m *imaging.Image, sigma
 		if clip == 0 {
 			clip = defaultClip
 		}
-		step(true, fmt.Sprintf("clahe %d tiles clip %g", tiles, clip), func() *imaging.Image { return imaging.CLAHE(m, tiles, clip) })
+		step(true, fmt.Sprintf("clahe %d tiles clip %g", tiles, clip), func() error { imaging.CLAHE(m, tiles, clip); return nil })
 	}
-	step(sharpen, fmt.Sprintf("sharpen sigma %g", sigma), func() *imaging.Image { return imaging.Sharpen(m, sigma) })
-	step(a.Invert, "invert", func() *imaging.Image { return imaging.Invert(m) })
-	step(a.Threshold == "otsu", "threshold otsu", func() *imaging.Image { return imaging.ThresholdOtsu(m) })
-	step(a.Threshold == "adaptive", "threshold adaptive", func() *imaging.Image { return imaging.ThresholdAdaptive(m) })
-	return m, applied, context.Cause(ctx)
+	step(sharpen, fmt.Sprintf("sharpen sigma %g", sigma), func() error { return imaging.Sharpen(ctx, m, sigma) })
+	step(a.Invert, "invert", plain(imaging.Invert))
+	step(a.Threshold == "otsu", "threshold otsu", plain(imaging.ThresholdOtsu))
+	step(a.Threshold == "adaptive", "threshold adaptive", plain(imaging.ThresholdAdaptive))
+	return m, applied, err
 }
 
 // size is the target of a resize of a w x h picture.

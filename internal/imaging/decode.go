@@ -37,12 +37,17 @@ func Decode(ctx context.Context, data []byte, lim Limits) (m *Image, info Info, 
 	if info.Format == "webp" {
 		data = info.frame
 	}
+	if info.Format == "png" {
+		if m, err = decodePNG(ctx, data); err != errNotPlain {
+			if err != nil {
+				return nil, info, decodeFailed(ctx, info.Format, err)
+			}
+			return orient(m, info.Orientation), info, nil
+		}
+	}
 	src, err := decode(&contextReader{ctx, bytes.NewReader(data)}, info.Format)
 	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			return nil, info, cause
-		}
-		return nil, info, decodeError(info.Format, err)
+		return nil, info, decodeFailed(ctx, info.Format, err)
 	}
 	m = adopt(src)
 	if info.Format == "webp" || info.Format == "gif" {
@@ -109,6 +114,14 @@ func onCanvas(m *Image, info Info, at image.Point) *Image {
 	canvas := New(info.StoredWidth, info.StoredHeight)
 	draw.Draw(canvas.NRGBA, m.Rect.Add(at), m.NRGBA, image.Point{}, draw.Src)
 	return canvas
+}
+
+// decodeFailed prefers the end of ctx to what a decoder made of it.
+func decodeFailed(ctx context.Context, format string, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return decodeError(format, err)
 }
 
 func decodeError(format string, err error) error {

@@ -31,8 +31,8 @@ type effort struct {
 // efforts are by strategy: repeats of a gradient's differences are worth a long
 // search, a photograph has next to none.
 var efforts = [strategies]effort{
-	unfiltered: {probes: 4, lazy: 16, nice: 64},
-	leftOnly:   {probes: 12, lazy: 32, nice: 128},
+	unfiltered: {probes: 2, lazy: 16, nice: 64},
+	leftOnly:   {probes: 12, lazy: 8, nice: 64},
 	perRow:     {probes: 0, lazy: 0, nice: 16},
 }
 
@@ -224,15 +224,16 @@ func (d *deflater) literalRun(p []byte) {
 
 // longest returns the best match for the bytes at i; length 0 is none.
 func (d *deflater) longest(i int) (length, distance int) {
-	limit := min(maxMatch, len(d.buf)-i)
+	buf := d.buf
+	limit := min(maxMatch, len(buf)-i)
 	if limit < 8 {
 		return 0, 0
 	}
 	best := minMatch - 1
 	nice := min(d.nice, limit)
-	want := binary.LittleEndian.Uint32(d.buf[i:])
+	want := binary.LittleEndian.Uint32(buf[i:])
 	for _, far := range [2]int{d.bpp, d.stride} {
-		if far > i || far > deflateWindow || binary.LittleEndian.Uint32(d.buf[i-far:]) != want {
+		if far > i || far > deflateWindow || binary.LittleEndian.Uint32(buf[i-far:]) != want {
 			continue
 		}
 		if n := d.same(i-far, i, limit); n > best {
@@ -245,21 +246,24 @@ func (d *deflater) longest(i int) (length, distance int) {
 	if d.probes == 0 {
 		return best * min(distance, 1), distance
 	}
-	at := d.base + i
+	// A longer match has the same bytes up to and with the one after the best so
+	// far: the last four of them tell most others apart.
+	reach := min(deflateWindow, i)
+	tail := binary.LittleEndian.Uint32(buf[i+best-3:])
+	at := d.base + i + 1
 	from := int(d.head[d.hash(i)])
-	for probe := d.probes; probe > 0 && from > 0; probe-- {
-		far := at - (from - 1)
-		if far > deflateWindow || far > i || far <= 0 {
+	for range d.probes {
+		far := at - from
+		if from == 0 || far > reach || far <= 0 {
 			break
 		}
-		j := i - far
-		if binary.LittleEndian.Uint32(d.buf[j:]) == want && (best >= limit || d.buf[j+best] == d.buf[i+best]) {
-			n := d.same(j, i, limit)
-			if n > best && (n >= farMatch || far <= farDistance) {
+		if j := i - far; binary.LittleEndian.Uint32(buf[j+best-3:]) == tail {
+			if n := d.same(j, i, limit); n > best && (n >= farMatch || far <= farDistance) {
 				best, distance = n, far
 				if best >= nice {
 					break
 				}
+				tail = binary.LittleEndian.Uint32(buf[i+best-3:])
 			}
 		}
 		from = int(d.chain[(from-1)%deflateWindow])

@@ -14,6 +14,7 @@ type Point struct{ X, Y float64 }
 
 // FillRect lays a colour over a rectangle.
 func FillRect(m *Image, r image.Rectangle, c color.NRGBA) {
+	m.Gray = false
 	r = r.Intersect(m.Rect)
 	for y := r.Min.Y; y < r.Max.Y; y++ {
 		row := m.row(y)[4*r.Min.X : 4*r.Max.X]
@@ -97,6 +98,7 @@ func FillPolygon(m *Image, c color.NRGBA, paths ...[]Point) {
 // cover lays a colour over a rectangle by the coverage in mask, which begins at
 // from there.
 func cover(m *Image, r image.Rectangle, mask *image.Alpha, from image.Point, c color.NRGBA) {
+	m.Gray = false
 	in := r.Intersect(m.Rect)
 	from = from.Add(in.Min.Sub(r.Min))
 	for y := in.Min.Y; y < in.Max.Y; y++ {

@@ -1,7 +1,10 @@
 package imaging
 
 import (
+	"context"
+	"errors"
 	"image"
+	"math"
 	"slices"
 	"testing"
 )
@@ -12,19 +15,26 @@ func at(m *Image, x, y, c int) int {
 	return int(m.Pix[y*m.Stride+4*x+c])
 }
 
+// filtered applies f to a copy of m.
+func filtered(m *Image, f func(*Image) error) *Image {
+	out := Clone(m)
+	if err := f(out); err != nil {
+		panic(err)
+	}
+	return out
+}
+
 func TestMedianMatchesSorting(t *testing.T) {
 	m := photo(23, 17)
 	for _, radius := range []int{1, 2, 5} {
-		got := Median(m, radius)
+		got := filtered(m, func(m *Image) error { return Median(t.Context(), m, radius) })
 		for y := range m.Height() {
 			for x := range m.Width() {
 				for c := range 3 {
 					var window []int
 					for dy := -radius; dy <= radius; dy++ {
 						for dx := -radius; dx <= radius; dx++ {
-							if image.Pt(x+dx, y+dy).In(m.Rect) {
-								window = append(window, at(m, x+dx, y+dy, c))
-							}
+							window = append(window, at(m, x+dx, y+dy, c))
 						}
 					}
 					slices.Sort(window)
@@ -39,7 +49,7 @@ func TestMedianMatchesSorting(t *testing.T) {
 
 func TestSharpen3MatchesItsKernel(t *testing.T) {
 	for _, m := range []*Image{photo(19, 11), photo(1, 5), photo(7, 1), photo(2, 2)} {
-		got := Sharpen(m, 0)
+		got := filtered(m, func(m *Image) error { return Sharpen(t.Context(), m, 0) })
 		for y := range m.Height() {
 			for x := range m.Width() {
 				for c := range 3 {
@@ -59,9 +69,85 @@ func TestSharpen3MatchesItsKernel(t *testing.T) {
 	}
 }
 
+// TestSharpenMatchesItsBlur compares with the same formula in floating point.
+func TestSharpenMatchesItsBlur(t *testing.T) {
+	for _, sigma := range []float64{0.3, 1, 4} {
+		m := photo(31, 23)
+		got := filtered(m, func(m *Image) error { return Sharpen(t.Context(), m, sigma) })
+		reach := int(math.Ceil(3 * sigma))
+		for y := range m.Height() {
+			for x := range m.Width() {
+				for c := range 3 {
+					sum, weights := 0.0, 0.0
+					for dy := -reach; dy <= reach; dy++ {
+						for dx := -reach; dx <= reach; dx++ {
+							w := math.Exp(-float64(dx*dx+dy*dy) / (2 * sigma * sigma))
+							sum += w * float64(at(m, x+dx, y+dy, c))
+							weights += w
+						}
+					}
+					want := max(0, min(255, 2*float64(at(m, x, y, c))-sum/weights))
+					if math.Abs(float64(at(got, x, y, c))-want) > 1.5 {
+						t.Fatalf("sigma %g at %d,%d: %d, want %.2f", sigma, x, y, at(got, x, y, c), want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestFiltersKeepTransparencyAndKnowGray(t *testing.T) {
+	m := photo(20, 20)
+	m.Opaque = false
+	for i := 3; i < len(m.Pix); i += 4 {
+		m.Pix[i] = byte(i)
+	}
+	for name, f := range map[string]func(*Image) error{
+		"grayscale": func(m *Image) error { Grayscale(m); return nil },
+		"invert":    func(m *Image) error { Invert(m); return nil },
+		"otsu":      func(m *Image) error { ThresholdOtsu(m); return nil },
+		"adaptive":  func(m *Image) error { ThresholdAdaptive(m); return nil },
+		"clahe":     func(m *Image) error { CLAHE(m, 4, 3); return nil },
+		"median 1":  func(m *Image) error { return Median(t.Context(), m, 1) },
+		"median 3":  func(m *Image) error { return Median(t.Context(), m, 3) },
+		"sharpen":   func(m *Image) error { return Sharpen(t.Context(), m, 0) },
+		"unsharp":   func(m *Image) error { return Sharpen(t.Context(), m, 1) },
+	} {
+		gray := Clone(m)
+		Grayscale(gray)
+		if gray = filtered(gray, f); !isGray(&Image{NRGBA: gray.NRGBA}) {
+			t.Errorf("%s makes a gray picture colourful", name)
+		}
+		colour := filtered(m, f)
+		if colour.Gray && !isGray(&Image{NRGBA: colour.NRGBA}) {
+			t.Errorf("%s says gray of a picture that is not", name)
+		}
+		for i := 3; i < len(m.Pix); i += 4 {
+			if colour.Pix[i] != m.Pix[i] || gray.Pix[i] != m.Pix[i] {
+				t.Fatalf("%s changes the transparency of pixel %d", name, i/4)
+			}
+		}
+	}
+}
+
+func TestLongFiltersStop(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	m := photo(200, 200)
+	for name, err := range map[string]error{
+		"median 1": Median(ctx, m, 1), "median 5": Median(ctx, m, 5), "sharpen": Sharpen(ctx, m, 0), "unsharp": Sharpen(ctx, m, 2),
+	} {
+		if !errors.Is(err, why) {
+			t.Errorf("%s: %v, want the cause", name, err)
+		}
+	}
+}
+
 func TestAdaptiveMatchesTheMeanOfItsWindow(t *testing.T) {
-	m := Grayscale(photo(50, 40))
-	got := ThresholdAdaptive(m)
+	m := photo(50, 40)
+	Grayscale(m)
+	got := filtered(m, func(m *Image) error { ThresholdAdaptive(m); return nil })
 	for y := range m.Height() {
 		for x := range m.Width() {
 			sum, n := 0, 0
@@ -91,7 +177,7 @@ func TestOtsuSeparatesTwoTones(t *testing.T) {
 		}
 		m.Pix[i], m.Pix[i+1], m.Pix[i+2], m.Pix[i+3] = v, v, v, 255
 	}
-	got := ThresholdOtsu(m)
+	got := filtered(m, func(m *Image) error { ThresholdOtsu(m); return nil })
 	for i := 0; i < len(m.Pix); i += 4 {
 		if want := map[byte]byte{60: 0, 180: 255}[m.Pix[i]]; got.Pix[i] != want {
 			t.Fatalf("tone %d became %d, want %d", m.Pix[i], got.Pix[i], want)
@@ -108,7 +194,7 @@ func TestCLAHEWidensAFlatRangeAndKeepsOrder(t *testing.T) {
 			copy(m.Pix[m.PixOffset(x, y):], []byte{v, v, v, 255})
 		}
 	}
-	got := CLAHE(m, 4, 40)
+	got := filtered(m, func(m *Image) error { CLAHE(m, 4, 40); return nil })
 	low, high := 255, 0
 	for x := range 16 {
 		low, high = min(low, at(got, 16+x, 32, 0)), max(high, at(got, 16+x, 32, 0))

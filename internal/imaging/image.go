@@ -15,15 +15,17 @@ import (
 type Image struct {
 	*image.NRGBA
 	Opaque bool // every alpha is 255
+	Gray   bool // red, green and blue are known to be equal everywhere; false says nothing
 }
 
 // New returns a transparent black image.
 func New(w, h int) *Image { return &Image{NRGBA: image.NewNRGBA(image.Rect(0, 0, w, h))} }
 
-// newLike returns an image of that size that shares src's opacity.
+// newLike returns an image of that size, for pixels that are as opaque and as
+// gray as those of src.
 func newLike(src *Image, w, h int) *Image {
 	m := New(w, h)
-	m.Opaque = src.Opaque
+	m.Opaque, m.Gray = src.Opaque, src.Gray
 	return m
 }
 

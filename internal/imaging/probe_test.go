@@ -317,6 +317,12 @@ func FuzzDecode(f *testing.F) {
 		if m.Width() != info.Width || m.Height() != info.Height || m.Opaque != opaque(m.Pix) || m.Stride != 4*m.Width() || len(m.Pix) != m.Stride*m.Height() {
 			t.Fatalf("probed %+v, decoded %dx%d", info, m.Width(), m.Height())
 		}
+		if m.Gray && !isGray(&Image{NRGBA: m.NRGBA}) {
+			t.Fatal("a picture with colours says that it is gray")
+		}
+		if std, err := png.Decode(bytes.NewReader(data)); info.Format == "png" && info.Orientation == 1 && (err != nil || !bytes.Equal(FromImage(std).Pix, m.Pix)) {
+			t.Fatalf("image/png sees another picture: %v", err)
+		}
 		var buf bytes.Buffer
 		if err := EncodePNG(&buf, m, Fast); err != nil {
 			t.Fatal(err)

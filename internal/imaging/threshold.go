@@ -1,8 +1,8 @@
 package imaging
 
-// ThresholdOtsu turns the image black and white at the luma level that best
+// ThresholdOtsu turns m black and white at the luma level that best
 // separates two classes (Otsu 1979). Lighter than the level is white.
-func ThresholdOtsu(m *Image) *Image {
+func ThresholdOtsu(m *Image) {
 	g := gray(m)
 	var counts [256]uint64
 	for _, v := range g {
@@ -15,7 +15,7 @@ func ThresholdOtsu(m *Image) *Image {
 			g[i] = 255
 		}
 	}
-	return fromGray(g, m)
+	setGray(m, g)
 }
 
 // otsu returns the level with the largest variance between the classes.
@@ -49,9 +49,9 @@ const (
 	adaptiveOffset = 10
 )
 
-// ThresholdAdaptive turns the image black and white against the mean luma of
+// ThresholdAdaptive turns m black and white against the mean luma of
 // the 31x31 pixels around: black where it is more than 10 levels darker.
-func ThresholdAdaptive(m *Image) *Image {
+func ThresholdAdaptive(m *Image) {
 	w, h := m.Width(), m.Height()
 	g := gray(m)
 	out := make([]byte, len(g))
@@ -89,13 +89,13 @@ func ThresholdAdaptive(m *Image) *Image {
 			}
 		}
 	}
-	return fromGray(out, m)
+	setGray(m, out)
 }
 
-// CLAHE equalises the luma locally: tiles x tiles histograms, each clipped at
+// CLAHE equalises the luma of m locally: tiles x tiles histograms, each clipped at
 // clip times its mean bin and blended bilinearly (Zuiderveld 1994). The result
 // is gray. tiles is cut to the image's sides.
-func CLAHE(m *Image, tiles int, clip float64) *Image {
+func CLAHE(m *Image, tiles int, clip float64) {
 	w, h := m.Width(), m.Height()
 	tx, ty := max(1, min(tiles, w)), max(1, min(tiles, h))
 	g := gray(m)
@@ -116,7 +116,7 @@ func CLAHE(m *Image, tiles int, clip float64) *Image {
 			out[y*w+x] = byte((t*(256-b.part) + u*b.part + 1<<15) >> 16)
 		}
 	}
-	return fromGray(out, m)
+	setGray(m, out)
 }
 
 // equalised is the lookup table of one tile.

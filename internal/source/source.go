@@ -167,7 +167,9 @@ func (r *Resolver) Decode(ctx context.Context, blobs []*Blob) ([]*Picture, error
 	for i, b := range blobs {
 		p := &Picture{Info: b.Info, Name: b.Name, Warnings: b.Warnings}
 		var err error
-		if b.Image != nil {
+		if m, ours := b.Image.(*imaging.Image); ours {
+			p.Image = imaging.Clone(m) // filters change the picture they are given
+		} else if b.Image != nil {
 			p.Image = imaging.FromImage(b.Image)
 		} else if p.Image, p.Info, err = imaging.Decode(ctx, b.Data, r.c.Limits); err != nil {
 			return nil, fmt.Errorf("%s: %w", b.Name, err)

@@ -26,7 +26,8 @@ func measureMeasure(ctx context.Context, b *bench) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	edited, inverted := imaging.Clone(page), imaging.Invert(page)
+	edited, inverted := imaging.Clone(page), imaging.Clone(page)
+	imaging.Invert(inverted)
 	edit(edited)
 	ink := textMask(page)
 	diff := func(after *imaging.Image) func() error {
