@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/visions-mcp/visions/internal/httpd"
+	"github.com/visions-mcp/visions/internal/rest"
 )
 
 const httpAvailable = true
@@ -51,6 +53,13 @@ type HTTPConfig struct {
 	// AllowedHosts are Host headers to accept beside 127.0.0.1, localhost and
 	// [::1]; AllowedOrigins are web origins whose pages may call.
 	AllowedHosts, AllowedOrigins []string
+	// MaxUploadBytes bounds one upload; 0 is 20 MiB. UploadRate is how many
+	// uploads one peer address may make a minute; 0 is 10, negative any number.
+	MaxUploadBytes int64
+	UploadRate     int
+	// TrustedProxies are addresses or prefixes whose X-Forwarded-For is believed
+	// when uploads are counted.
+	TrustedProxies []string
 	// Handlers are further routes by [http.ServeMux] pattern, behind the same
 	// checks.
 	Handlers map[string]http.Handler
@@ -198,10 +207,17 @@ func failing(err error) http.Handler {
 
 func (s *Server) httpHandler(c HTTPConfig) (*httpd.Handler, error) {
 	health := &readiness{eng: s.eng}
+	routes, err := rest.Routes(rest.Config{
+		Store: s.eng.env.Store, Budget: s.budget, MaxUpload: c.MaxUploadBytes, UploadRate: c.UploadRate, TrustedProxies: c.TrustedProxies,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	maps.Copy(routes, c.Handlers)
 	h, err := httpd.New(s.mcpServer(c.Token != "" || s.eng.confined), httpd.Config{
 		Path: c.Path, SSE: c.SSE, Stateful: c.Stateful, SessionTimeout: c.SessionTimeout, MaxSessions: c.MaxSessions,
 		Token: c.Token, AllowedHosts: c.AllowedHosts, AllowedOrigins: c.AllowedOrigins,
-		MaxMessageBytes: s.c.MaxMessageBytes, Budget: s.budget, Health: health.report, Extra: c.Handlers, Logger: s.eng.log,
+		MaxMessageBytes: s.c.MaxMessageBytes, Budget: s.budget, Health: health.report, Extra: routes, Logger: s.eng.log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -210,27 +226,39 @@ func (s *Server) httpHandler(c HTTPConfig) (*httpd.Handler, error) {
 }
 
 // readinessAge is how long an answer about readiness is used again: /health is
-// asked often, and each answer asks the model servers.
-const readinessAge = 5 * time.Second
+// asked often, and each answer asks the model servers, for readinessTime at most.
+const (
+	readinessAge  = 5 * time.Second
+	readinessTime = time.Second
+)
 
 // readiness answers whether the models are there.
 type readiness struct {
 	eng *Engine
 
-	mu   sync.Mutex
-	when time.Time
-	last any
+	mu     sync.Mutex
+	when   time.Time
+	last   any
+	asking bool
 }
 
+// report asks when the last answer is old. Whoever comes meanwhile gets the
+// last answer: a model server that hangs delays one request only.
 func (r *readiness) report() any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if time.Since(r.when) > readinessAge {
-		ctx, cancel := context.WithTimeout(context.Background(), readinessAge)
-		defer cancel()
-		h := r.eng.Health(ctx)
-		r.last = map[string]any{"status": h.Status, "warnings": h.Warnings}
-		r.when = time.Now()
+	if r.last == nil {
+		r.last = map[string]any{"status": "unknown", "warnings": []string{"the model servers are being asked for the first time"}}
 	}
+	if r.asking || time.Since(r.when) <= readinessAge {
+		return r.last
+	}
+	r.asking = true
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), readinessTime)
+	defer cancel()
+	h := r.eng.Health(ctx)
+	r.mu.Lock()
+	r.last, r.when, r.asking = map[string]any{"status": h.Status, "warnings": h.Warnings}, time.Now(), false
 	return r.last
 }

@@ -113,13 +113,17 @@ type Config struct {
 	Tools []tools.Tool
 	// Toolset names the groups or tools to offer; nil offers all.
 	Toolset []string
-	// ReadOnly leaves out tools that write files or download.
+	// ReadOnly leaves out tools that write files or download, and refuses URLs
+	// as images.
 	ReadOnly bool
 
 	// ImageRoots are the folders that image paths are confined to; nil allows
 	// any path.
 	ImageRoots []string
-	// Dir holds output files; empty is a private folder that Close removes.
+	// AllowPrivateURLs lets URL arguments reach addresses that are not of the
+	// public Internet: loopback, intranets, metadata services of clouds.
+	AllowPrivateURLs bool
+	// Dir holds uploads, downloads and output files; empty is a private folder that Close removes.
 	Dir string
 
 	// MaxResponseBytes bounds an answer with its pictures; 0 is 1,000,000.
@@ -215,7 +219,7 @@ func build(c Config, roots *guard.Roots, files *store.Store) (*Engine, error) {
 	}
 	e := &Engine{log: c.Logger, onCall: c.OnCall, confined: len(c.ImageRoots) > 0, servers: map[*Server]struct{}{}}
 	e.env = &tools.Env{
-		Sources: source.New(source.Config{Roots: roots}), Store: files,
+		Sources: source.New(source.Config{Roots: roots, Store: files, NoURLs: c.ReadOnly, PrivateURLs: c.AllowPrivateURLs}), Store: files,
 		CPU:    admission.NewGate("gate for pixel work", runtime.GOMAXPROCS(0), 0),
 		ModelQ: admission.NewGate("queue before the model", c.ModelCalls, c.ModelQueue),
 		OCR:    ocr.New(ocr.Config{Engine: c.OCR}),

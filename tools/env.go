@@ -120,7 +120,7 @@ func (c *Call) Images(ctx context.Context, argument string) ([]*source.Picture, 
 }
 
 // imageForms says how an image may be given.
-const imageForms = "give a data URI (data:image/png;base64,...), a file path or file:// URI on the server's machine, or base64"
+const imageForms = "give a data URI (data:image/png;base64,...), base64, an http or https URL, a file path or file:// URI on the server's machine, or an upload:// or download:// reference"
 
 func imageProvenance(p *source.Picture) ImageProvenance {
 	ip := ImageProvenance{

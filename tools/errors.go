@@ -25,6 +25,7 @@ const (
 	InvalidArgument   Code = "INVALID_ARGUMENT"
 	UnknownTool       Code = "UNKNOWN_TOOL"
 	QueueFull         Code = "QUEUE_FULL"
+	RateLimited       Code = "RATE_LIMITED"
 	TooLarge          Code = "TOO_LARGE"
 	ImageTooLarge     Code = "IMAGE_TOO_LARGE"
 	ImageCorrupt      Code = "IMAGE_CORRUPT"
@@ -33,6 +34,7 @@ const (
 	Expired           Code = "EXPIRED"
 	PathDenied        Code = "PATH_DENIED"
 	URLDenied         Code = "URL_DENIED"
+	DownloadFailed    Code = "DOWNLOAD_FAILED"
 	OCRUnavailable    Code = "OCR_UNAVAILABLE"
 	OCRLanguage       Code = "OCR_LANGUAGE"
 	ModelUnavailable  Code = "MODEL_UNAVAILABLE"
@@ -57,6 +59,7 @@ var codes = map[Code]struct {
 	InvalidArgument:   {http.StatusBadRequest, false},
 	UnknownTool:       {http.StatusNotFound, false},
 	QueueFull:         {http.StatusTooManyRequests, true},
+	RateLimited:       {http.StatusTooManyRequests, true},
 	TooLarge:          {http.StatusRequestEntityTooLarge, false},
 	ImageTooLarge:     {http.StatusRequestEntityTooLarge, false},
 	ImageCorrupt:      {http.StatusUnprocessableEntity, false},
@@ -65,6 +68,7 @@ var codes = map[Code]struct {
 	Expired:           {http.StatusGone, false},
 	PathDenied:        {http.StatusForbidden, false},
 	URLDenied:         {http.StatusForbidden, false},
+	DownloadFailed:    {http.StatusBadGateway, true},
 	OCRUnavailable:    {http.StatusServiceUnavailable, false},
 	OCRLanguage:       {http.StatusBadRequest, false},
 	ModelUnavailable:  {http.StatusServiceUnavailable, true},
@@ -239,6 +243,7 @@ func fromSource(err error) *Error {
 		code Code
 	}{
 		{source.ErrPathDenied, PathDenied}, {guard.ErrDenied, PathDenied},
+		{source.ErrURLDenied, URLDenied}, {source.ErrDownload, DownloadFailed},
 		{source.ErrTooLarge, TooLarge}, {source.ErrInvalidArgument, InvalidArgument}, {source.ErrNotFound, NotFound},
 		{store.ErrExpired, Expired}, {store.ErrQuota, TooLarge}, {store.ErrNotFound, NotFound},
 		{fs.ErrNotExist, NotFound}, {fs.ErrPermission, PathDenied},

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"path"
 	"strings"
 
 	"github.com/visions-mcp/visions/internal/imaging"
@@ -63,10 +64,15 @@ const (
 // OutputURI is the resource address of a file in the output store.
 func OutputURI(ref store.Ref) string { return outputsURI + ref.ID }
 
-// MIMEType is the type of a file in the output store, by its name.
+// MIMEType is the type of a file in the store, by its name.
 func MIMEType(name string) string {
-	if strings.HasSuffix(name, ".jpg") || strings.HasSuffix(name, ".jpeg") {
+	switch ext := strings.TrimPrefix(path.Ext(name), "."); ext {
+	case "jpg", "jpeg":
 		return "image/jpeg"
+	case "webp", "gif", "bmp":
+		return "image/" + ext
+	case "svg":
+		return "image/svg+xml"
 	}
 	return "image/png"
 }

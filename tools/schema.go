@@ -168,7 +168,7 @@ func Choice(name, description string, values ...string) Property {
 
 // Image returns the property of an image argument.
 func Image(name, description string) Property {
-	return Property{name, Schema{Type: "string", Description: description + " Data URI, file path or file:// on the server's machine, or base64.", Image: true}}
+	return Property{name, Schema{Type: "string", Description: description + " Data URI, base64, URL, file path on the server's machine, upload:// or download:// reference.", Image: true}}
 }
 
 // Region returns the property of a rectangle in pixels of the upright original.

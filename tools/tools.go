@@ -36,7 +36,7 @@ type Tool struct {
 
 // Builtin returns the tools of this package in the order they are listed.
 func Builtin() []Tool {
-	return []Tool{checkVisionHealth, analyzeImage, fastOCRTesseract, measureImage, visualDiff, preprocessAndCrop}
+	return []Tool{checkVisionHealth, analyzeImage, fastOCRTesseract, measureImage, visualDiff, preprocessAndCrop, downloadImage}
 }
 
 // Groups names the toolsets that [NewRegistry] knows beside tools' own names.

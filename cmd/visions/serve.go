@@ -23,6 +23,8 @@ type serveFlags struct {
 	token           string
 	hosts, origins  string
 	queue           int
+	uploadMB, rate  string
+	proxies         string
 }
 
 func (p *program) serve(ctx context.Context, args []string) error {
@@ -35,6 +37,9 @@ func (p *program) serve(ctx context.Context, args []string) error {
 	fs.StringVar(&f.hosts, "allowed-hosts", "", "Host headers to accept beside the loopback names, separated by commas")
 	fs.StringVar(&f.origins, "allowed-origins", "", "web origins whose pages may call, separated by commas (environment CORS_ORIGINS)")
 	fs.BoolVar(&f.stateful, "stateful", false, "keep HTTP sessions for clients of older protocol versions")
+	fs.StringVar(&f.uploadMB, "max-upload-mb", "", "longest upload in MiB, 20 by default (environment MAX_UPLOAD_SIZE_MB)")
+	fs.StringVar(&f.rate, "upload-rate", "", "uploads a minute from one address, 10 by default, -1 for any number (environment UPLOAD_RATE_LIMIT)")
+	fs.StringVar(&f.proxies, "trusted-proxies", "", "addresses or prefixes whose X-Forwarded-For is believed when uploads are counted, separated by commas")
 	fs.IntVar(&f.queue, "queue-depth", visions.DefaultQueueDepth, "calls inside at once; a power of two")
 	settings := define(fs)
 	if _, err := p.parse(fs, args, 0, 0); err != nil {
@@ -44,7 +49,7 @@ func (p *program) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	for flag, from := range map[*string]string{&f.token: "VISIONS_TOKEN", &f.origins: "CORS_ORIGINS", &f.http: "PORT"} {
+	for flag, from := range map[*string]string{&f.token: "VISIONS_TOKEN", &f.origins: "CORS_ORIGINS", &f.http: "PORT", &f.uploadMB: "MAX_UPLOAD_SIZE_MB", &f.rate: "UPLOAD_RATE_LIMIT"} {
 		if *flag == "" && (from != "PORT" || !f.stdio && f.unix == "") {
 			*flag = env(from)
 		}
@@ -70,7 +75,19 @@ func (p *program) attach(ctx context.Context, srv *visions.Server, f serveFlags)
 		if err != nil {
 			return err
 		}
-		h := visions.HTTPConfig{Port: port, Token: f.token, AllowedHosts: list(f.hosts), AllowedOrigins: list(f.origins), SSE: true, Stateful: f.stateful}
+		h := visions.HTTPConfig{TrustedProxies: list(f.proxies), Port: port, Token: f.token, AllowedHosts: list(f.hosts), AllowedOrigins: list(f.origins), SSE: true, Stateful: f.stateful}
+		if f.uploadMB != "" {
+			mb, err := positive(f.uploadMB)
+			if err != nil {
+				return usageError{fmt.Errorf("-max-upload-mb: %w", err)}
+			}
+			h.MaxUploadBytes = int64(mb) << 20
+		}
+		if f.rate != "" {
+			if h.UploadRate, err = strconv.Atoi(f.rate); err != nil || h.UploadRate == 0 {
+				return usageError{fmt.Errorf("-upload-rate: %q is not a number other than 0", f.rate)}
+			}
+		}
 		if err := srv.StartHTTP(background, &h); err != nil {
 			return err
 		}

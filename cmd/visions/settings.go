@@ -48,9 +48,13 @@ var engineSettings = []setting{
 	}},
 	{"keep-alive", "OLLAMA_KEEP_ALIVE", "", `how long a model stays loaded ("5m", "300", "0", "-1")`, func(c *visions.Config, v string) error { c.KeepAlive = v; return nil }},
 	{"roots", "IMAGE_ROOTS", "", "folders that image paths are confined to, separated by commas", func(c *visions.Config, v string) error { c.ImageRoots = list(v); return nil }},
-	{"dir", "FEEDBACK_DIR", "", "folder for output files; empty is a private one that ends with the program", func(c *visions.Config, v string) error { c.Dir = v; return nil }},
+	{"allow-private-urls", "ALLOW_PRIVATE_URLS", "false", "fetch images from addresses that are not public too", func(c *visions.Config, v string) (err error) {
+		c.AllowPrivateURLs, err = strconv.ParseBool(v)
+		return err
+	}},
+	{"dir", "FEEDBACK_DIR", "", "folder for uploads, downloads and output files; empty is a private one that ends with the program", func(c *visions.Config, v string) error { c.Dir = v; return nil }},
 	{"toolset", "TOOLSET", "", "groups or tools to offer, separated by commas; empty is all", func(c *visions.Config, v string) error { c.Toolset = list(v); return nil }},
-	{"read-only", "READ_ONLY", "false", "leave out tools that write files", func(c *visions.Config, v string) (err error) {
+	{"read-only", "READ_ONLY", "false", "leave out tools that write files or download", func(c *visions.Config, v string) (err error) {
 		c.ReadOnly, err = strconv.ParseBool(v)
 		return err
 	}},

@@ -106,6 +106,14 @@ type Info struct {
 	frameY      int
 }
 
+// Extension is the usual one of the format's files, without a dot.
+func (i Info) Extension() string {
+	if i.Format == "jpeg" {
+		return "jpg"
+	}
+	return i.Format
+}
+
 // DecodeCost is about how many bytes decoding takes at its peak: the decoder's
 // own pixels, the result, and the result turned upright where it lies on its side.
 func (i Info) DecodeCost() int64 {

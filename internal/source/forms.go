@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -13,10 +14,11 @@ import (
 
 	"github.com/visions-mcp/visions/internal/guard"
 	"github.com/visions-mcp/visions/internal/imaging"
+	"github.com/visions-mcp/visions/internal/store"
 )
 
 // ways says how an image can be given.
-const ways = "pass a data URI (data:image/png;base64,...), base64, or a path on the server's machine"
+const ways = "pass a data URI (data:image/png;base64,...), base64, a path on the server's machine, an http or https URL, or an upload:// or download:// reference"
 
 // minBase64 is the length from which a string that names no file is taken for
 // base64.
@@ -24,7 +26,7 @@ const minBase64 = 50
 
 // fetchText gets the bytes that a string stands for. A file that exists wins
 // over base64.
-func (r *Resolver) fetchText(s string, o Options) (*Blob, error) {
+func (r *Resolver) fetchText(ctx context.Context, s string, o Options) (*Blob, error) {
 	trimmed := strings.TrimSpace(s)
 	switch scheme := schemeOf(trimmed); scheme {
 	case "":
@@ -36,8 +38,12 @@ func (r *Resolver) fetchText(s string, o Options) (*Blob, error) {
 			return nil, err
 		}
 		return r.file(path, o)
-	case "http", "https", "upload", "download":
-		return nil, fmt.Errorf("%w: %s: URLs and references are not accepted here; %s", ErrInvalidArgument, shortName(trimmed), ways)
+	case "http", "https":
+		return r.Download(ctx, trimmed)
+	case "upload":
+		return r.reference(store.Uploads, trimmed)
+	case "download":
+		return r.reference(store.Downloads, trimmed)
 	default:
 		return nil, fmt.Errorf("%w: %s: unknown scheme %q; %s", ErrInvalidArgument, shortName(trimmed), scheme, ways)
 	}
@@ -67,6 +73,19 @@ func (r *Resolver) fetchText(s string, o Options) (*Blob, error) {
 		return nil, notHere(trimmed)
 	}
 	return nil, fmt.Errorf("%w: %q is neither an absolute path nor base64; %s", ErrInvalidArgument, shortName(trimmed), ways)
+}
+
+// reference reads a file of our own by what upload or download_image answered.
+func (r *Resolver) reference(kind store.Kind, s string) (*Blob, error) {
+	_, id, ok := strings.Cut(s, "://")
+	if !ok || r.c.Store == nil {
+		return nil, fmt.Errorf("%w: %s is not a reference of this server; %s", ErrInvalidArgument, shortName(s), ways)
+	}
+	data, ref, err := r.c.Store.Get(kind, id)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shortName(s), err)
+	}
+	return &Blob{Data: data, Name: string(kind) + "/" + ref.ID}, nil
 }
 
 // foreign matches paths of other machines and systems.

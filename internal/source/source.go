@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"net/http"
 	"os"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/visions-mcp/visions/internal/guard"
 	"github.com/visions-mcp/visions/internal/imaging"
+	"github.com/visions-mcp/visions/internal/store"
 )
 
 // Errors of the argument itself; those of the picture are [imaging.Error].
@@ -22,6 +24,8 @@ var (
 	ErrPathDenied      = errors.New("local paths are not served here")
 	ErrNotFound        = errors.New("no such file on the server's machine")
 	ErrTooLarge        = errors.New("too large")
+	ErrURLDenied       = errors.New("this URL is not fetched")
+	ErrDownload        = errors.New("the download failed")
 )
 
 // DefaultMemory is how many bytes all images being decoded may take together.
@@ -32,12 +36,17 @@ type Config struct {
 	Roots  *guard.Roots
 	Limits imaging.Limits
 	Memory int64 // bytes of decoded images at once; 0 is 1 GiB
+
+	Store       *store.Store // what upload:// and download:// refer to; nil serves no references
+	NoURLs      bool         // refuses http and https
+	PrivateURLs bool         // fetches from addresses that are not public too
 }
 
 // Resolver fetches and decodes image arguments. It is safe for concurrent use.
 type Resolver struct {
 	c      Config
 	memory *semaphore.Weighted
+	web    *http.Client // nil with NoURLs
 }
 
 // New returns a resolver.
@@ -48,7 +57,15 @@ func New(c Config) *Resolver {
 	if c.Limits.Bytes == 0 {
 		c.Limits.Bytes = imaging.DefaultBytes
 	}
-	return &Resolver{c: c, memory: semaphore.NewWeighted(c.Memory)}
+	r := &Resolver{c: c, memory: semaphore.NewWeighted(c.Memory)}
+	switch {
+	case c.NoURLs:
+	case c.PrivateURLs:
+		r.web = newWeb(nil)
+	default:
+		r.web = newWeb(guard.PublicOnly)
+	}
+	return r
 }
 
 // Options are what one caller may do.
@@ -89,7 +106,9 @@ func shortName(s string) string {
 //
 // # Errors
 //
-// [ErrInvalidArgument], [ErrPathDenied], [ErrNotFound], [ErrTooLarge], or guard.ErrDenied.
+// [ErrInvalidArgument], [ErrPathDenied], [ErrNotFound], [ErrTooLarge], or
+// guard.ErrDenied; of a URL those of [Resolver.Download]; of a reference
+// store.ErrNotFound and store.ErrExpired.
 func (r *Resolver) Fetch(ctx context.Context, arg any, o Options) (*Blob, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -104,7 +123,7 @@ func (r *Resolver) Fetch(ctx context.Context, arg any, o Options) (*Blob, error)
 	case []byte:
 		return r.sized(&Blob{Data: v, Name: fmt.Sprintf("%d bytes", len(v))})
 	case string:
-		b, err := r.fetchText(v, o)
+		b, err := r.fetchText(ctx, v, o)
 		if err != nil {
 			return nil, err
 		}
