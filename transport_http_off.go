@@ -24,6 +24,9 @@ type HTTPConfig struct {
 	SSE            bool
 	AllowedHosts   []string
 	AllowedOrigins []string
+	MaxUploadBytes int64
+	UploadRate     int
+	TrustedProxies []string
 	Handlers       map[string]http.Handler
 }
 
