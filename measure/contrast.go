@@ -111,12 +111,17 @@ type measuredRun struct {
 // pairs makes pairs of the runs: those of one colour on one background.
 func (f *textFinder) pairs(rep *ContrastReport, o ContrastOptions) {
 	var list []measuredRun
-	f.subpixel = f.looksSubpixel()
 	for i := range f.runs {
 		k, fill := f.inkOf(&f.runs[i])
 		list = append(list, measuredRun{k, &f.runs[i]})
 		if fill != nil {
 			list = append(list, measuredRun{*fill, &f.runs[i]})
+		}
+	}
+	all := looksSubpixel(list)
+	for i := range list {
+		if k := &list[i]; k.offLine > fringeShare || all && k.offLine > 0 {
+			f.asSubpixel(&k.ink, k.run)
 		}
 	}
 	// Runs with most of the colour first: they are the surest.
@@ -131,7 +136,7 @@ func (f *textFinder) pairs(rep *ContrastReport, o ContrastOptions) {
 	})
 	var groups [][]measuredRun
 	for _, m := range list {
-		at := slices.IndexFunc(groups, func(g []measuredRun) bool { return m.isOf(&g[0]) })
+		at := slices.IndexFunc(groups, func(g []measuredRun) bool { return m.isOf(&g[0]) && !m.hides(&g[0], o) })
 		if at < 0 {
 			groups = append(groups, []measuredRun{m})
 		} else {
@@ -147,28 +152,40 @@ func (f *textFinder) pairs(rep *ContrastReport, o ContrastOptions) {
 		}
 		rep.Pairs = append(rep.Pairs, p)
 	}
+	f.judgeBars(rep, o)
 	sortPairs(rep.Pairs)
+}
+
+// judgeBars lists what may be letters or mere bars: with the text, but for
+// uncertain, where it fails, else with the graphics.
+func (f *textFinder) judgeBars(rep *ContrastReport, o ContrastOptions) {
+	for i := range f.bars {
+		run := &f.bars[i]
+		k, _ := f.inkOf(run)
+		p := f.pair([]measuredRun{{k, run}}, o)
+		if p.Passes || rep.hasText(p.Text, p.Background) {
+			f.others = append(f.others, run.glyphs...)
+			continue
+		}
+		p.Verified, p.Reason = false, "upright bars as tall as letters: they are I or l, or no text"
+		rep.Pairs = append(rep.Pairs, p)
+	}
 }
 
 // subpixelShare is the share of text pixels in runs with coloured fringes from
 // which all text is taken for subpixel text.
 const subpixelShare = 0.3
 
-// looksSubpixel reports whether the image's text has coloured fringes.
-func (f *textFinder) looksSubpixel() bool {
-	fringed, all := 0.0, 0.0
-	for i := range f.runs {
-		off, n := 0.0, 0.0
-		for _, g := range f.runs[i].glyphs {
-			off += g.offLine * float64(g.pixels)
-			n += float64(g.pixels)
+// looksSubpixel reports whether an image's text has coloured fringes.
+func looksSubpixel(list []measuredRun) bool {
+	fringed, all := 0, 0
+	for i := range list {
+		if list[i].offLine > lightFringe {
+			fringed += list[i].pixels
 		}
-		if off > lightFringe*n {
-			fringed += n
-		}
-		all += n
+		all += list[i].pixels
 	}
-	return fringed > subpixelShare*all
+	return float64(fringed) > subpixelShare*float64(all)
 }
 
 // lightFringe is the least [fringeShare] of subpixel text: that of text whose
@@ -191,7 +208,15 @@ func sortPairs(list []Pair) {
 const (
 	sameText   = 5  // of solid colours that are one
 	thinText   = 40 // of a blend from the solid colour it comes from
+	nearText   = 12 // the same where there is so much text that some pixel comes near its colour
 	sameGround = 6  // of backgrounds that are one
+)
+
+// Sizes from which the farthest pixel of a run is nearly its colour: the height
+// in pixels of its tallest mark, or its pixels.
+const (
+	fullHeight = 11
+	fullPixels = 400
 )
 
 // isOf reports whether a run has the colour of another on the same background.
@@ -203,12 +228,23 @@ func (m *measuredRun) isOf(of *measuredRun) bool {
 	if d <= sameText*sameText {
 		return true
 	}
-	if m.solid && m.size > 9 || d > thinText*thinText {
+	reach := thinText
+	if m.size >= fullHeight || m.pixels >= fullPixels {
+		reach = nearText
+	}
+	if m.sure || d > reach*reach {
 		return false
 	}
 	// A blend lies between the background and the colour, on their line.
 	full, part := math.Sqrt(float64(apart(of.color, of.back))), math.Sqrt(float64(apart(m.color, m.back)))
 	return part < full+sameText && part+math.Sqrt(float64(d)) < full+8
+}
+
+// hides reports whether a failing colour would be taken for a blend of one that
+// passes. It must stand on its own.
+func (m *measuredRun) hides(in *measuredRun, o ContrastOptions) bool {
+	own, its := ContrastRatio(nrgba(m.color), nrgba(m.back)), ContrastRatio(nrgba(in.color), nrgba(in.back))
+	return own < o.MinRatio-ratioSlack && its >= o.MinRatio-ratioSlack
 }
 
 // pair measures runs of one colour together.
@@ -261,7 +297,7 @@ const largeCap = 18
 // doubt says when a pair near the limit cannot be told for certain: small text
 // never reaches its colour, so its ratio is a lower bound.
 func (p *Pair) doubt(k measuredRun, needed float64) {
-	if p.Passes || k.solid && k.size >= 8 && !k.subpixel {
+	if p.Passes || k.sure || k.solid && k.size >= fullHeight {
 		return
 	}
 	spread := 1.12
@@ -341,7 +377,7 @@ func (rep *ContrastReport) judge(s *surfaces) {
 		rep.Reasons = append(rep.Reasons, fmt.Sprintf("%d of %d text colours fail", failing, len(rep.Pairs)))
 	}
 	if open > 0 {
-		rep.Reasons = append(rep.Reasons, fmt.Sprintf("%d text colours are too thin or too small to tell", open))
+		rep.Reasons = append(rep.Reasons, fmt.Sprintf("text colours that cannot be told for certain: %d", open))
 	}
 	if rough > roughShare {
 		rep.Reasons = append(rep.Reasons, fmt.Sprintf("%.0f %% of the area has no flat background; text there may have been missed", 100*rough))

@@ -10,8 +10,10 @@ import (
 type ink struct {
 	color, back [3]int
 	solid       bool // several pixels have exactly the colour: it is not a blend
+	sure        bool // most of the glyphs reach exactly the colour
 	pixels      int
-	size        int // height of the tallest glyph
+	size        int     // height of the tallest glyph
+	offLine     float64 // mean distance of the pixels from the line between background and colour, as a share of it
 	subpixel    bool
 }
 
@@ -33,7 +35,12 @@ const (
 	// minMedian is how many pixels inside of strokes give a colour by their
 	// median, where no pixels are exactly alike: after scaling or in a JPEG.
 	minMedian = 30
-	thickText = 16 // height in pixels from which strokes have an inside
+	// frequent is the share of the pixels inside of strokes from which one exact
+	// colour is that of the text.
+	frequent = 0.1
+	// thickShare is the share of a run's pixels that lie inside of thick strokes.
+	thickShare = 0.2
+	thickText  = 16 // height in pixels from which strokes have an inside
 	// fillShare of a run's pixels that lie inside of strokes in another colour
 	// are the fill of outlined text.
 	fillShare = 0.12
@@ -43,29 +50,15 @@ const (
 // inkOf estimates a run's colour from the pixels of all its glyphs. The second
 // result is the fill of outlined text, when there is one.
 func (f *textFinder) inkOf(run *textRun) (k ink, fill *ink) {
-	weight := 0
-	var back [3]int
+	k.back = run.back()
 	off := 0.0
 	for i := range run.glyphs {
 		g := &run.glyphs[i]
 		k.size = max(k.size, g.height())
 		k.pixels += g.pixels
-		weight += g.pixels
 		off += g.offLine * float64(g.pixels)
-		for c := range back {
-			back[c] += g.back[c] * g.pixels
-		}
 	}
-	for c := range back {
-		k.back[c] = (back[c] + weight/2) / weight
-	}
-	k.subpixel = off/float64(weight) > fringeShare
 	list := f.colorsOf(run, k.back)
-	if k.subpixel || f.subpixel {
-		k.subpixel = true
-		k.color = extremes(list, k.back)
-		return k, nil
-	}
 	k.color = list[0].c
 	for _, e := range list {
 		if float64(e.d) < solidReach*solidReach*float64(list[0].d) {
@@ -76,13 +69,64 @@ func (f *textFinder) inkOf(run *textRun) (k ink, fill *ink) {
 			break
 		}
 	}
-	if k.size < thickText {
-		return k, nil
+	if k.sure = k.solid && run.reaches(k.color); !k.sure && k.size < thickText {
+		k.color = list[0].c
 	}
-	if !k.solid {
-		k.color = insideMedian(list, k.color)
+	if k.size >= thickText {
+		if fill = fillOf(k, list); fill != nil {
+			return k, fill
+		}
+		if !k.sure {
+			k.color = insideColor(list, k)
+		}
 	}
-	return k, fillOf(k, list)
+	k.offLine = off / float64(k.pixels)
+	return k, nil
+}
+
+// back is the mean colour behind a run, each glyph weighing as much as it has
+// pixels.
+func (r *textRun) back() (back [3]int) {
+	weight := 0
+	for i := range r.glyphs {
+		g := &r.glyphs[i]
+		weight += g.pixels
+		for c := range back {
+			back[c] += g.back[c] * g.pixels
+		}
+	}
+	for c := range back {
+		back[c] = (back[c] + weight/2) / weight
+	}
+	return back
+}
+
+// reaches reports whether most of at least two glyphs have exactly a colour for
+// their farthest: where strokes are too thin for it, each ends at another blend.
+func (r *textRun) reaches(color [3]int) bool {
+	n := 0
+	for i := range r.glyphs {
+		if r.glyphs[i].far == color {
+			n++
+		}
+	}
+	return n >= 2 && 2*n > len(r.glyphs)
+}
+
+// asSubpixel takes the run's colour from its channels one by one. Bars beside the
+// text are left out: they have a colour of their own.
+func (f *textFinder) asSubpixel(k *ink, run *textRun) {
+	letters := textRun{on: run.on}
+	for _, g := range run.glyphs {
+		if !g.solid {
+			letters.glyphs = append(letters.glyphs, g)
+		}
+	}
+	if len(letters.glyphs) == 0 {
+		letters.glyphs = run.glyphs
+	}
+	k.subpixel, k.solid, k.sure = true, false, false
+	k.color = extremes(f.colorsOf(&letters, k.back), k.back)
 }
 
 // colorsOf lists the colours of a run, the farthest from its background first.
@@ -130,13 +174,19 @@ func (f *textFinder) isInside(on int32, x, y int) bool {
 	return true
 }
 
-// insideMedian is the median of the pixels inside of strokes that are nearly as
-// far from the background as far is, or far where they are few.
-func insideMedian(list []colorCount, far [3]int) [3]int {
+// insideColor is a run's colour told from the pixels inside of its strokes that
+// are nearly as far from the background as the farthest. Scaling leaves the
+// colour in the middle of thick strokes and overshoots at their edges: there it is the
+// most frequent one. Where no colour repeats, as in a JPEG, it is the median.
+func insideColor(list []colorCount, k ink) [3]int {
 	var values [3][]int
+	var most colorCount
 	for _, e := range list {
 		if float64(e.d) < 0.8*0.8*float64(list[0].d) {
 			break
+		}
+		if e.interior > most.interior {
+			most = e
 		}
 		for range e.interior {
 			for c := range values {
@@ -144,14 +194,18 @@ func insideMedian(list []colorCount, far [3]int) [3]int {
 			}
 		}
 	}
-	if len(values[0]) < minMedian {
-		return far
+	n := len(values[0])
+	if n >= minMedian && float64(n) >= thickShare*float64(k.pixels) && float64(most.interior) >= frequent*float64(n) {
+		return most.c
+	}
+	if n < minMedian || k.solid {
+		return k.color
 	}
 	for c := range values {
 		slices.Sort(values[c])
-		far[c] = values[c][len(values[c])/2]
+		k.color[c] = values[c][n/2]
 	}
-	return far
+	return k.color
 }
 
 // fillOf is the ink that the outline in k's colour encloses, nil for none.
