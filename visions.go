@@ -117,6 +117,10 @@ type Config struct {
 	// as images.
 	ReadOnly bool
 
+	// PlainSchemas leaves out of tools' schemas the mark x-mcp-file, by which some
+	// clients offer a file picker and which strict ones refuse.
+	PlainSchemas bool
+
 	// ImageRoots are the folders that image paths are confined to; nil allows
 	// any path.
 	ImageRoots []string
@@ -232,7 +236,7 @@ func build(c Config, roots *guard.Roots, files *store.Store) (*Engine, error) {
 		e.env.ModelTimeout = DefaultModelTimeout
 	}
 	list := append(tools.Builtin(), c.Tools...)
-	e.registry, err = tools.NewRegistry(e.env, list, tools.Selection{Toolset: c.Toolset, ReadOnly: c.ReadOnly})
+	e.registry, err = tools.NewRegistry(e.env, list, tools.Selection{Toolset: c.Toolset, ReadOnly: c.ReadOnly, Plain: c.PlainSchemas})
 	return e, err
 }
 

@@ -8,22 +8,14 @@ var analyzeImage = Tool{
 	Description: "Asks a local vision model about an image and returns its answer as text, with what was sent and how. Numbers (contrast, colours, sizes) are better measured than asked.",
 	Group:       "model",
 	Input: Object([]string{"image_source"},
-		Image("image_source", "The image to look at."),
+		Image("image_source", "Image to look at."),
 		Property{"prompt", Schema{Type: "string", Description: "What to find out.", Default: defaultPrompt}},
-		Text("model", "Vision model to use instead of the configured one."),
-		Region("region", "Part of the image to look at, in pixels of the upright original; cut before any downscale, so this zooms in."),
-		Region("crop", "The same as region."),
-		Number("temperature", "Sampling temperature.", 0, 2),
-		Integer("seed", "Sampling seed.", 0, 1<<31-1),
-		Integer("num_predict", "Most tokens of the answer.", 1, 32768),
-		Integer("timeout_ms", "Longest time for the model's answer, not counting the wait for its turn.", 1, 3_600_000),
-		Text("keep_alive", `How long the model stays loaded afterwards: "5m", "300" (seconds), "0" to unload, "-1" to keep.`),
-	).JSON(),
+		Region("region", "Part to look at, in pixels; cut before any downscale, so this zooms in."),
+	).And(modelInputs...).And(samplingInputs...).JSON(),
 	Output: Schema{Type: "object", Open: true, Required: []string{"success", "text", "model"}, Properties: []Property{
 		{"success", Schema{Type: "boolean"}},
 		{"text", Schema{Type: "string", Description: "The model's answer."}},
 		{"model", Schema{Type: "string"}},
-		{"provenance", Schema{Type: "object", Open: true}},
 	}}.JSON(),
 	Handle: handleAnalyzeImage,
 }
@@ -45,7 +37,6 @@ func handleAnalyzeImage(ctx context.Context, c *Call) (*Result, error) {
 		modelArguments
 		Prompt string `json:"prompt"`
 		Region *Box   `json:"region"`
-		Crop   *Box   `json:"crop"`
 	}
 	if err := c.Bind(&a); err != nil {
 		return nil, err
@@ -58,7 +49,7 @@ func handleAnalyzeImage(ctx context.Context, c *Call) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	part, _, err := c.Region(ctx, pictures[0], 0, a.Region, a.Crop)
+	part, _, err := c.Region(ctx, pictures[0], 0, a.Region)
 	if err != nil {
 		return nil, err
 	}

@@ -201,6 +201,9 @@ func (t *compiledTool) check(a *arguments) error {
 		}
 	}
 	properties, _ := t.input["properties"].(map[string]any)
+	if err := a.cropIsRegion(properties); err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.members)) {
 		schema, known := properties[name].(map[string]any)
 		if !known {
@@ -228,6 +231,21 @@ func (t *compiledTool) check(a *arguments) error {
 	if err := t.inputSchema.Validate(a.members); err != nil {
 		return schemaError(err)
 	}
+	return nil
+}
+
+// cropIsRegion takes crop for region, which it was called once; most tools list
+// region only, since listing both would cost every client room.
+func (a *arguments) cropIsRegion(properties map[string]any) error {
+	crop, given := a.members["crop"]
+	if !given || properties["region"] == nil {
+		return nil
+	}
+	if _, both := a.members["region"]; both {
+		return Errorf(InvalidArgument, "region and crop are the same thing: give one of them")
+	}
+	a.members["region"] = crop
+	delete(a.members, "crop")
 	return nil
 }
 

@@ -13,6 +13,21 @@ import (
 	"github.com/visions-mcp/visions/model"
 )
 
+// modelInputs are the arguments that every tool with a model takes, and
+// samplingInputs those of the tools that are about the model's answer.
+var (
+	modelInputs = []Property{
+		Text("model", "Instead of the configured one."),
+		Integer("timeout_ms", "For the model's answer.", 1, 3_600_000),
+	}
+	samplingInputs = []Property{
+		Number("temperature", "", 0, 2),
+		Integer("seed", "", 0, 1<<31-1),
+		Integer("num_predict", "Most tokens of the answer.", 1, 32768),
+		Text("keep_alive", `How long the model stays loaded: "5m", "0", "-1" for good.`),
+	}
+)
+
 // backend finds the model server a name belongs to: the part before the first
 // slash when that is a key of Models, otherwise the default one.
 func (e *Env) backend(name string) (model.Model, string, error) {

@@ -147,18 +147,11 @@ func (c *Call) Provenance(engine string) *Provenance {
 	return &Provenance{Engine: engine, Images: c.noted, Warnings: c.warnings}
 }
 
-// Region cuts the part of a picture that region or its other name crop asks
-// for, from full resolution. index is the picture's place among the call's
+// Region cuts the part of a picture that region asks for, from full resolution. index is the picture's place among the call's
 // images, for the provenance; the rectangle is in pixels of the upright
 // original.
-func (c *Call) Region(ctx context.Context, p *source.Picture, index int, region, crop *Box) (*imaging.Image, image.Rectangle, error) {
+func (c *Call) Region(ctx context.Context, p *source.Picture, index int, region *Box) (*imaging.Image, image.Rectangle, error) {
 	full := p.Bounds()
-	if region != nil && crop != nil {
-		return nil, full, Errorf(InvalidArgument, "region and crop are the same thing: give one of them")
-	}
-	if region == nil {
-		region = crop
-	}
 	if region == nil {
 		return p.Image, full, nil
 	}

@@ -8,29 +8,26 @@ import (
 )
 
 var fastOCRTesseract = Tool{
-	Name:  "fast_ocr_tesseract",
-	Title: "Read text in an image",
-	Description: "Reads the text of a screenshot, page or photo with Tesseract: no model, under a second for most screenshots. " +
-		"Rows of tables keep their order, their cells are parted by tabs. Ask for words to learn where each stands.",
-	Group: "ocr",
+	Name:        "fast_ocr_tesseract",
+	Title:       "Read text in an image",
+	Description: "Reads the text of a screenshot, page or photo with Tesseract, without a model. Cells of tables are parted by tabs. Ask for words to learn where each stands.",
+	Group:       "ocr",
 	Input: Object([]string{"image_source"},
-		Image("image_source", "The image to read."),
-		Property{"language", Schema{Type: "string", Description: `Language code, or several joined by "+": eng, deu, spa, chi_sim.`, Default: "eng"}},
-		Property{"languages", Schema{Type: "array", Items: &Schema{Type: "string"}, Description: "Language codes, instead of language."}},
-		Choice("mode", "auto picks by the image and reads it twice where that pays; fast reads it once; the others say what the image is.", "auto", "fast", "document", "screenshot", "table", "line"),
-		Region("region", "Part of the image to read, in pixels of the upright original; small text in it is enlarged."),
-		Region("crop", "The same as region."),
-		Number("min_confidence", "Drops words below this confidence.", 0, 1),
-		Flag("words", "Whether to return each word and line with its box.", false),
+		Image("image_source", "Image to read."),
+		Property{"language", Schema{Type: "string", Description: `Code, or several: eng+deu.`, Default: "eng"}},
+		Property{"languages", Schema{Type: "array", Items: &Schema{Type: "string"}, Description: "Instead of language."}},
+		Choice("mode", "auto picks by the image, and reads it twice where that pays.", "auto", "fast", "document", "screenshot", "table", "line"),
+		Region("region", "Part to read, in pixels."),
+		Number("min_confidence", "Drops words below.", 0, 1),
+		Flag("words", "Return words and lines with boxes.", false),
 	).JSON(),
 	Output: Schema{Type: "object", Open: true, Required: []string{"success", "text", "confidence"}, Properties: []Property{
 		{"success", Schema{Type: "boolean"}},
-		{"text", Schema{Type: "string", Description: "The text, a line for each line or row."}},
-		{"confidence", Schema{Type: "number", Description: "Mean over the words, 0 to 1; 0 when there are none."}},
+		{"text", Schema{Type: "string", Description: "A line for each line or row."}},
+		{"confidence", Schema{Type: "number", Description: "Mean over the words, 0 to 1."}},
 		{"word_count", Schema{Type: "integer"}},
-		{"words", Schema{Type: "array", Items: &Schema{Type: "object", Open: true}, Description: "Words with boxes in pixels of the upright original."}},
-		{"lines", Schema{Type: "array", Items: &Schema{Type: "object", Open: true}, Description: "Lines with boxes; words are indexes into words."}},
-		{"provenance", Schema{Type: "object", Open: true}},
+		{"words", Schema{Type: "array", Items: &Schema{Type: "object", Open: true}, Description: "Boxes are in pixels of the upright original."}},
+		{"lines", Schema{Type: "array", Items: &Schema{Type: "object", Open: true}, Description: "Their words are indexes into words."}},
 	}}.JSON(),
 	Handle: handleOCR,
 }
@@ -68,7 +65,6 @@ func handleOCR(ctx context.Context, c *Call) (*Result, error) {
 		Languages     []string `json:"languages"`
 		Mode          string   `json:"mode"`
 		Region        *Box     `json:"region"`
-		Crop          *Box     `json:"crop"`
 		MinConfidence float64  `json:"min_confidence"`
 		Words         bool     `json:"words"`
 	}
@@ -91,7 +87,7 @@ func handleOCR(ctx context.Context, c *Call) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	part, where, err := c.Region(ctx, pictures[0], 0, a.Region, a.Crop)
+	part, where, err := c.Region(ctx, pictures[0], 0, a.Region)
 	if err != nil {
 		return nil, err
 	}

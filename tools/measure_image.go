@@ -23,51 +23,46 @@ const (
 )
 
 var measureImage = Tool{
-	Name:  "measure_image",
-	Title: "Measure an image",
-	Description: "Answers measurable questions about an image by arithmetic on its pixels, without a model: WCAG contrast of every text colour on the background it really sits on, with a verdict clean, failing or unverified " +
-		"and the nearest colour that passes; most frequent colours; boxes by the colour of their border; size and where the content lies.",
-	Group: "measure",
+	Name:        "measure_image",
+	Title:       "Measure an image",
+	Description: "Measures an image by arithmetic, without a model: WCAG contrast of every text on the background it sits on (verdict clean, failing or unverified, and the nearest colour that passes), frequent colours, boxes by border colour, size and place of the content.",
+	Group:       "measure",
 	Input: Object([]string{"image_source"},
-		Image("image_source", "The image to measure."),
-		Choice("mode", "What to measure.", "all", "contrast", "colors", "boxes", "layout"),
-		Region("region", "Part to measure, in pixels of the upright original. Left out, the whole image is."),
-		Region("crop", "The same as region."),
-		Text("box_color", "CSS colour of the border of the boxes to count; mode boxes needs it."),
-		Text("background_color", "CSS colour of the background. Left out, it is found around each piece of text (contrast), or is the most frequent colour (layout)."),
-		Number("tolerance", "Euclidean RGB distance within which boxes and layout take two colours for the same; 24 when left out.", 0, maxRGBDistance),
-		Flag("large_text", "Assess all text by the thresholds for large text (AA 3:1, AAA 4.5:1).", false),
-		Flag("include_decorative", "Let graphics (icons, borders, charts) count in the verdict, by 3:1 (WCAG 1.4.11).", false),
+		Image("image_source", "Image to measure."),
+		Choice("mode", "", "all", "contrast", "colors", "boxes", "layout"),
+		Region("region", "Part to measure, in pixels."),
+		Text("box_color", "CSS colour of the borders of boxes; mode boxes needs it."),
+		Text("background_color", "CSS colour; found where it is left out."),
+		Number("tolerance", "RGB distance of the same colour, for boxes and layout; default 24.", 0, maxRGBDistance),
+		Flag("large_text", "Judge all text as large (AA 3:1).", false),
+		Flag("include_decorative", "Graphics count in the verdict (3:1).", false),
 		Property{"decorative_colors", decorativeSchema()},
-		Flag("annotate", "Return the picture with every failing text framed.", false),
-		Choice("background_mode", "Kept for clients of the original: the background is found around each piece of text in both modes. local leaves out the field background.", "global", "local"),
-		Number("ink_threshold", "Kept for clients of the original; text is told from its background by its shape.", 0, maxRGBDistance),
-		Number("tile_size", "Kept for clients of the original, as ink_threshold.", minTile, maxTile),
-		Number("noise_factor", "Kept for clients of the original, as ink_threshold.", 0, maxNoise),
+		Flag("annotate", "Return the picture, failing text framed.", false),
+		Choice("background_mode", "local leaves out the field background.", "global", "local"),
+		Number("ink_threshold", "No effect, as the next two.", 0, maxRGBDistance),
+		Number("tile_size", "", minTile, maxTile),
+		Number("noise_factor", "", 0, maxNoise),
 	).JSON(),
 	Output: Schema{Type: "object", Open: true, Required: []string{"success", "mode", "dimensions", "measurements", "notes", "abstained"}, Properties: []Property{
 		{"success", Schema{Type: "boolean"}},
 		{"mode", Schema{Type: "string"}},
-		{"region", Schema{Description: "As given, or null."}},
-		{"dimensions", Schema{Type: "object", Open: true, Description: "Of the upright original, and its format."}},
-		{"measurements", Schema{Type: "object", Open: true, Description: "contrast, colors, boxes, layout, as asked for."}},
-		{"notes", Schema{Type: "array", Items: &Schema{Type: "string"}, Description: "Those on contrast stand in measurements.contrast.notes."}},
-		{"abstained", Schema{Type: "array", Items: &Schema{Type: "object", Open: true}, Description: "Questions that were not answered, and why."}},
-		{"disclaimer", Schema{Type: "string"}},
-		{"provenance", Schema{Type: "object", Open: true}},
+		{"region", Schema{}},
+		{"dimensions", Schema{Type: "object", Open: true}},
+		{"measurements", Schema{Type: "object", Open: true, Description: "By mode."}},
+		{"notes", Schema{Type: "array", Items: &Schema{Type: "string"}}},
+		{"abstained", Schema{Type: "array", Items: &Schema{Type: "object", Open: true}, Description: "What was not answered, and why."}},
 	}}.JSON(),
 	Handle: handleMeasure,
 }
 
 func decorativeSchema() Schema {
 	most := maxDecorative
-	return Schema{Type: "array", Items: &Schema{Type: "string"}, MaxItems: &most, Description: "CSS colours that are no text and do not count in the verdict."}
+	return Schema{Type: "array", Items: &Schema{Type: "string"}, MaxItems: &most, Description: "CSS colours that do not count in the verdict."}
 }
 
 type measureArguments struct {
 	Mode              string   `json:"mode"`
 	Region            *Box     `json:"region"`
-	Crop              *Box     `json:"crop"`
 	BoxColor          string   `json:"box_color"`
 	BackgroundColor   string   `json:"background_color"`
 	Tolerance         *float64 `json:"tolerance"`
@@ -130,11 +125,8 @@ func handleMeasure(ctx context.Context, c *Call) (*Result, error) {
 		return nil, err
 	}
 	p := pictures[0]
-	if _, a.bounds, err = c.Region(ctx, p, 0, a.Region, a.Crop); err != nil {
+	if _, a.bounds, err = c.Region(ctx, p, 0, a.Region); err != nil {
 		return nil, err
-	}
-	if a.Region == nil {
-		a.Region = a.Crop
 	}
 	out := &measured{
 		Success: true, Mode: a.Mode, Region: a.Region, Dimensions: dimensions{Size{p.Width(), p.Height()}, p.Info.Format},

@@ -184,7 +184,7 @@ func TestMeasureRefuses(t *testing.T) {
 	}{
 		"mode":              {map[string]any{"mode": "size"}, "mode"},
 		"region outside":    {map[string]any{"region": Box{500, 0, 200, 10}}, "600x300"},
-		"negative region":   {map[string]any{"region": Box{-5, 0, 20, 10}}, "region.left"},
+		"negative region":   {map[string]any{"region": Box{-5, 0, 20, 10}}, "left -5"},
 		"bad colour":        {map[string]any{"box_color": "#1g2233"}, "box_color"},
 		"bad decorative":    {map[string]any{"decorative_colors": []string{"#fff", "nope"}}, "decorative_colors[1]"},
 		"tile_size 0":       {map[string]any{"tile_size": 0}, "tile_size"},

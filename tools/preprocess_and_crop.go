@@ -30,49 +30,47 @@ var preprocessAndCrop = Tool{
 	Group:       "image",
 	Writes:      true,
 	Input: Object([]string{"image_source"},
-		Image("image_source", "The image to work on."),
-		Region("region", "Part to cut out, in pixels of the upright original."),
-		Region("crop", "The same as region."),
+		Image("image_source", "Image to work on."),
+		Region("region", "Part to cut out, in pixels."),
+		Region("crop", "Another name of region."),
 		Property{"rotate", Schema{Type: "integer", Description: "Degrees clockwise.", Enum: []any{0, 90, 180, 270}}},
 		Property{"resize", resizeSchema()},
 		Integer("denoise", "Median filter of this radius in pixels.", 1, maxMedian),
-		Flag("grayscale", "Turn colours into grey.", false),
+		Flag("grayscale", "", false),
 		Property{"clahe", claheSchema()},
-		Property{"sharpen", Schema{Description: "true for a mild sharpening, or the sigma in pixels (0.3 to 10) of an unsharp mask."}},
-		Flag("invert", "Turn light into dark.", false),
-		Property{"threshold", Schema{Type: "string", Description: "Black and white: one level for all (otsu), or against the surroundings (adaptive).", Enum: []any{"otsu", "adaptive"}}},
-		Choice("format", "Format of the saved file and the returned picture.", "png", "jpeg"),
-		Flag("return_base64", "Whether the answer carries the picture; the file is saved either way.", true),
+		Property{"sharpen", Schema{Description: "true, or the sigma of an unsharp mask (0.3 to 10 pixels)."}},
+		Flag("invert", "", false),
+		Property{"threshold", Schema{Type: "string", Description: "Black and white: one level (otsu), or against the surroundings.", Enum: []any{"otsu", "adaptive"}}},
+		Choice("format", "", "png", "jpeg"),
+		Flag("return_base64", "Return the picture; it is saved either way.", true),
 	).JSON(),
 	Output: Schema{Type: "object", Open: true, Required: []string{"success", "width", "height", "format", "output_file_path"}, Properties: []Property{
 		{"success", Schema{Type: "boolean"}},
-		{"width", Schema{Type: "integer", Description: "Of the saved picture, in pixels."}},
+		{"width", Schema{Type: "integer"}},
 		{"height", Schema{Type: "integer"}},
-		{"format", Schema{Type: "string", Description: "MIME type of the saved file."}},
-		{"size", Schema{Type: "integer", Description: "Bytes of the saved file."}},
-		{"output_file_path", Schema{Type: "string", Description: "The full picture on the server's machine."}},
+		{"format", Schema{Type: "string"}},
+		{"size", Schema{Type: "integer"}},
+		{"output_file_path", Schema{Type: "string"}},
 		{"uri", Schema{Type: "string", Description: "The same as a resource."}},
-		{"expires", Schema{Type: "string", Description: "When the file is removed (RFC 3339)."}},
-		{"provenance", Schema{Type: "object", Open: true}},
+		{"expires", Schema{Type: "string"}},
 	}}.JSON(),
 	Handle: handlePreprocess,
 }
 
 func resizeSchema() Schema {
 	s := Object(nil,
-		Integer("width", "Pixels; left out, it follows from the height.", 1, maxResize),
-		Integer("height", "Pixels; left out, it follows from the width.", 1, maxResize),
-		Choice("fit", "inside keeps the proportions within width and height; fill takes both exactly.", "inside", "fill"),
-		Flag("enlarge", "Whether the picture may become larger.", false))
-	s.Description = "Scale the picture."
+		Integer("width", "", 1, maxResize),
+		Integer("height", "", 1, maxResize),
+		Choice("fit", "inside keeps the proportions.", "inside", "fill"),
+		Flag("enlarge", "May become larger.", false))
 	return s
 }
 
 func claheSchema() Schema {
 	s := Object(nil,
-		Integer("tiles", "Tiles to each side.", minTiles, maxTiles),
-		Number("clip", "Clip limit as a multiple of the mean bin.", 1, maxClip))
-	s.Description = "Local contrast equalisation (CLAHE); makes the picture grey. Defaults: 8 tiles, clip 4."
+		Integer("tiles", "", minTiles, maxTiles),
+		Number("clip", "In mean bins.", 1, maxClip))
+	s.Description = "Local contrast; makes it grey. Defaults: 8 tiles, clip 4."
 	return s
 }
 
@@ -84,7 +82,6 @@ const (
 
 type preprocessArguments struct {
 	Region       *Box           `json:"region"`
-	Crop         *Box           `json:"crop"`
 	Rotate       int            `json:"rotate"`
 	Resize       *resizeRequest `json:"resize"`
 	Denoise      int            `json:"denoise"`
@@ -122,7 +119,7 @@ func handlePreprocess(ctx context.Context, c *Call) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, _, err := c.Region(ctx, pictures[0], 0, a.Region, a.Crop)
+	m, _, err := c.Region(ctx, pictures[0], 0, a.Region)
 	if err != nil {
 		return nil, err
 	}
@@ -211,10 +208,7 @@ func (a *preprocessArguments) apply(ctx context.Context, m *imaging.Image, sigma
 		}
 	}
 	plain := func(f func(*imaging.Image)) func() error { return func() error { f(m); return nil } }
-	if r := a.Region; r != nil || a.Crop != nil {
-		if r == nil {
-			r = a.Crop
-		}
+	if r := a.Region; r != nil {
 		applied = append(applied, fmt.Sprintf("region %d,%d %dx%d", r.Left, r.Top, r.Width, r.Height))
 	}
 	step(a.Rotate != 0, fmt.Sprintf("rotate %d", a.Rotate), func() error { m = imaging.Rotate(m, a.Rotate); return nil })

@@ -3,6 +3,8 @@ package tools
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 )
 
 // Schema is a JSON Schema in the plain subset that every client understands:
@@ -73,8 +75,37 @@ func (s Schema) MarshalJSON() ([]byte, error) {
 	return w.bytes()
 }
 
-// imageMIMETypes are the image types every tool accepts.
-var imageMIMETypes = []string{"image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"}
+// imageMIMETypes are the types that a file picker offers; what is no PNG, JPEG,
+// WebP, GIF or BMP is refused with a word on what to do.
+var imageMIMETypes = []string{"image/*"}
+
+// withoutFileMarks returns a schema without x-mcp-file and x-mcp-file-accept, in
+// the same order.
+func withoutFileMarks(schema json.RawMessage) json.RawMessage {
+	switch {
+	case len(schema) == 0:
+		return schema
+	case schema[0] == '[':
+		out := []byte{'['}
+		for v := range rawElements(schema) {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(out, withoutFileMarks(v)...)
+		}
+		return append(out, ']')
+	case schema[0] != '{':
+		return schema
+	}
+	var w objectWriter
+	for name, v := range rawMembers(schema) {
+		if !strings.HasPrefix(name, "x-mcp-file") {
+			w.add(name, withoutFileMarks(v))
+		}
+	}
+	out, _ := w.bytes() // the members are valid JSON
+	return out
+}
 
 type propertyList []Property
 
@@ -136,6 +167,12 @@ func Object(required []string, properties ...Property) Schema {
 	return Schema{Type: "object", Properties: properties, Required: required}
 }
 
+// And returns the object with further properties, which are not required.
+func (s Schema) And(more ...Property) Schema {
+	s.Properties = append(slices.Clone(s.Properties), more...)
+	return s
+}
+
 // Text returns a string property.
 func Text(name, description string) Property {
 	return Property{name, Schema{Type: "string", Description: description}}
@@ -168,20 +205,20 @@ func Choice(name, description string, values ...string) Property {
 
 // Image returns the property of an image argument.
 func Image(name, description string) Property {
-	return Property{name, Schema{Type: "string", Description: description + " Data URI, base64, URL, file path on the server's machine, upload:// or download:// reference.", Image: true}}
+	return Property{name, Schema{Type: "string", Description: description + " " + imageWays, Image: true}}
 }
+
+// imageWays is what every image argument takes, in as few words as a model needs.
+const imageWays = "Data URI, base64, URL, path, upload:// or download://."
 
 // Region returns the property of a rectangle in pixels of the upright original.
 func Region(name, description string) Property {
 	s := Object([]string{"left", "top", "width", "height"},
-		Integer("left", "Left edge in pixels.", 0, maxCoordinate),
-		Integer("top", "Top edge in pixels.", 0, maxCoordinate),
-		Integer("width", "Width in pixels.", 1, maxCoordinate),
-		Integer("height", "Height in pixels.", 1, maxCoordinate))
+		pixels("left"), pixels("top"), pixels("width"), pixels("height"))
 	s.Description = description
 	return Property{name, s}
 }
 
-// maxCoordinate bounds coordinates in schemas; the image's own size is what a
-// region is checked against.
-const maxCoordinate = 32767
+// pixels returns an integer property that the image's own size bounds, which a
+// schema does not know.
+func pixels(name string) Property { return Property{name, Schema{Type: "integer"}} }

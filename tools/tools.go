@@ -5,6 +5,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,6 +70,7 @@ type compiledTool struct {
 type Selection struct {
 	Toolset  []string // groups or names; nil offers all
 	ReadOnly bool     // leaves out tools that write or download
+	Plain    bool     // leaves the marks x-mcp-file out of the schemas that clients see
 }
 
 // NewRegistry compiles the schemas of the tools that are selected.
@@ -101,6 +103,9 @@ func NewRegistry(env *Env, list []Tool, sel Selection) (*Registry, error) {
 		c, err := compile(t)
 		if err != nil {
 			return nil, fmt.Errorf("tool %q: %w", t.Name, err)
+		}
+		if sel.Plain { // compile has read the marks
+			c.Input = withoutFileMarks(bytes.TrimSpace(c.Input))
 		}
 		r.tools = append(r.tools, c)
 	}

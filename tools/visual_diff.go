@@ -23,45 +23,36 @@ const (
 )
 
 var visualDiff = Tool{
-	Name:  "visual_diff",
-	Title: "Compare two screenshots",
-	Description: "Compares two images pixel by pixel and returns what changed: counts, the changed regions as boxes, largest first, and a picture that marks them. " +
-		"Pictures of different sizes are compared on a canvas that holds both, from the top left, never resized. Optionally a vision model describes the change, told the measured facts.",
-	Group:  "measure",
-	Writes: true,
+	Name:        "visual_diff",
+	Title:       "Compare two screenshots",
+	Description: "Compares two images pixel by pixel: counts, the changed regions as boxes, largest first, and a picture that marks them. Different sizes are compared from the top left, never resized. A vision model can describe the change.",
+	Group:       "measure",
+	Writes:      true,
 	Input: Object([]string{"image_sources"},
 		Property{"image_sources", pairSchema()},
-		Number("threshold", "What a pixel's difference must exceed. For rgb the sum of its channel differences (0 to 765), 15 when left out; for perceptual the weighed difference on the same scale, 0 when left out.", 0, measure.MaxDiffThreshold),
-		Property{"highlight_color", Schema{Type: "string", Description: "CSS colour of changed pixels in the picture.", Default: "#FF00FF"}},
-		Flag("analyze", "Whether a vision model describes the differences; the measured part does not need one.", true),
-		Choice("method", "rgb: every difference of colour. perceptual: what a person would be told; edges that are drawn differently (anti-aliasing, subpixel text, a shift of up to a pixel) and a blinking caret are counted apart.", "rgb", "perceptual"),
-		Property{"antialiasing", Schema{Description: `Whether pixels that differ only as anti-aliased edges are left out of changed_pixels: true or "ignore", false or "count". When left out: count for rgb, ignore for perceptual.`}},
+		Number("threshold", "What the sum of a pixel's channel differences must exceed; default 15, for perceptual 0.", 0, measure.MaxDiffThreshold),
+		Property{"highlight_color", Schema{Type: "string", Description: "CSS colour.", Default: "#FF00FF"}},
+		Flag("analyze", "Let a vision model describe it.", true),
+		Choice("method", "rgb: every difference. perceptual: what a person sees; redrawn edges and a caret are counted apart.", "rgb", "perceptual"),
+		Property{"antialiasing", Schema{Description: `"ignore" leaves out pixels that differ as anti-aliased edges only, "count" does not; default by method.`}},
 		Property{"ignore_regions", ignoreSchema()},
-		Choice("align", "How images of different sizes lie on each other.", "top-left"),
-		Region("region", "Part of both images to compare, in pixels of the upright originals."),
-		Region("crop", "The same as region."),
-		Text("model", "Vision model to use instead of the configured one."),
-		Number("temperature", "Sampling temperature.", 0, 2),
-		Integer("seed", "Sampling seed.", 0, 1<<31-1),
-		Integer("num_predict", "Most tokens of the description.", 1, 32768),
-		Integer("timeout_ms", "Longest time for the model's answer, not counting the wait for its turn.", 1, 3_600_000),
-		Text("keep_alive", `How long the model stays loaded afterwards: "5m", "300" (seconds), "0" to unload, "-1" to keep.`),
-	).JSON(),
+		Choice("align", "", "top-left"),
+		Region("region", "Part of both, in pixels."),
+	).And(modelInputs...).JSON(),
 	Output: Schema{Type: "object", Open: true, Required: []string{"success", "changed", "changed_pixels", "changed_percent", "size_changed", "changed_regions", "diff_file_path"}, Properties: []Property{
 		{"success", Schema{Type: "boolean"}},
-		{"changed", Schema{Type: "boolean", Description: "Whether any pixel changed, or the size."}},
-		{"identical", Schema{Type: "boolean", Description: "Whether every pixel is equal and none was ignored."}},
-		{"changed_pixels", Schema{Type: "integer", Description: "Without ignored ones, and without anti-aliased ones when those are left out."}},
-		{"changed_percent", Schema{Type: "number", Description: "Of the canvas without what is ignored."}},
-		{"antialiased_pixels", Schema{Type: "integer", Description: "Pixels that differ only as anti-aliased edges, whether left out or not."}},
+		{"changed", Schema{Type: "boolean"}},
+		{"identical", Schema{Type: "boolean"}},
+		{"changed_pixels", Schema{Type: "integer", Description: "Without what is left out."}},
+		{"changed_percent", Schema{Type: "number", Description: "Of the canvas less what is ignored."}},
+		{"antialiased_pixels", Schema{Type: "integer"}},
 		{"caret_pixels", Schema{Type: "integer"}},
 		{"ignored_pixels", Schema{Type: "integer"}},
 		{"size_changed", Schema{Type: "boolean"}},
-		{"changed_regions", Schema{Type: "array", Items: &Schema{Type: "object", Open: true}, Description: "Boxes in pixels from the top left of both originals, most changed pixels first."}},
-		{"diff_file_path", Schema{Type: "string", Description: "The full picture on the server's machine."}},
-		{"analysis", Schema{Description: "The model's description, null without one."}},
-		{"text", Schema{Type: "string", Description: "The measured facts in words."}},
-		{"provenance", Schema{Type: "object", Open: true}},
+		{"changed_regions", Schema{Type: "array", Items: &Schema{Type: "object", Open: true}, Description: "{box, pixels}, largest first."}},
+		{"diff_file_path", Schema{Type: "string"}},
+		{"analysis", Schema{Description: "The model's."}},
+		{"text", Schema{Type: "string", Description: "The facts in words."}},
 	}}.JSON(),
 	Handle: handleVisualDiff,
 }
@@ -71,13 +62,13 @@ func pairSchema() Schema {
 	item.Description = ""
 	two := 2
 	return Schema{Type: "array", Items: &item, MinItems: &two, MaxItems: &two,
-		Description: "Exactly two images: before, after. Each a data URI, file path or file:// on the server's machine, or base64."}
+		Description: "Two images: before, after. " + imageWays}
 }
 
 func ignoreSchema() Schema {
 	item := Region("", "").Schema
 	most := maxIgnoreRegions
-	return Schema{Type: "array", Items: &item, MaxItems: &most, Description: "Rectangles that are not compared, in pixels of the upright originals."}
+	return Schema{Type: "array", Items: &item, MaxItems: &most, Description: "Not compared, in pixels."}
 }
 
 type diffArguments struct {
@@ -89,7 +80,6 @@ type diffArguments struct {
 	AntiAliasing any      `json:"antialiasing"`
 	Ignore       []Box    `json:"ignore_regions"`
 	Region       *Box     `json:"region"`
-	Crop         *Box     `json:"crop"`
 }
 
 // diffAnswer is the JSON of visual_diff.
@@ -247,10 +237,10 @@ func (c *Call) pair(ctx context.Context, a *diffArguments) (before, after *imagi
 	var cut [2]*imaging.Image
 	for i, p := range pictures {
 		var r image.Rectangle
-		if cut[i], r, err = c.Region(ctx, p, i, a.Region, a.Crop); err != nil {
+		if cut[i], r, err = c.Region(ctx, p, i, a.Region); err != nil {
 			return nil, nil, origin, fmt.Errorf("image_sources[%d]: %w", i, err)
 		}
-		if a.Region != nil || a.Crop != nil {
+		if a.Region != nil {
 			origin = r.Min
 		}
 	}

@@ -58,6 +58,10 @@ var engineSettings = []setting{
 		c.ReadOnly, err = strconv.ParseBool(v)
 		return err
 	}},
+	{"plain-schemas", "PLAIN_SCHEMAS", "false", "leave the mark x-mcp-file out of schemas, for clients that refuse it", func(c *visions.Config, v string) (err error) {
+		c.PlainSchemas, err = strconv.ParseBool(v)
+		return err
+	}},
 	{"omit-images", "OMIT_IMAGES", "false", "leave pictures out of answers", func(c *visions.Config, v string) (err error) {
 		c.OmitImages, err = strconv.ParseBool(v)
 		return err

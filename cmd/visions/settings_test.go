@@ -69,7 +69,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 // fieldOf finds the field of Config that a setting sets.
 func fieldOf(t *testing.T, e setting) string {
 	t.Helper()
-	value := map[string]string{"ollama": "http://127.0.0.1:1", "read-only": "true", "omit-images": "true", "allow-private-urls": "true"}[e.flag]
+	value := map[string]string{"ollama": "http://127.0.0.1:1", "read-only": "true", "omit-images": "true", "allow-private-urls": "true", "plain-schemas": "true"}[e.flag]
 	if value == "" {
 		value = "7"
 	}
