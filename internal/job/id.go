@@ -63,7 +63,7 @@ func (i *issuer) explain(id string) error {
 	var b [8]byte
 	copy(b[8-epochBytes:], raw[:epochBytes])
 	switch epoch := binary.BigEndian.Uint64(b[:]); {
-	case epoch == i.Epoch && hmac.Equal([]byte(i.spell(binary.BigEndian.Uint32(raw[epochBytes:]))), []byte(id)) && i.gave(raw):
+	case epoch == i.Epoch && countOf(id) <= i.Count && hmac.Equal([]byte(i.spell(countOf(id))), []byte(id)):
 		return ErrExpired
 	case epoch < i.Epoch && epoch > 0:
 		return ErrRestarted
@@ -71,6 +71,11 @@ func (i *issuer) explain(id string) error {
 	return ErrUnknown
 }
 
-func (i *issuer) gave(raw []byte) bool {
-	return binary.BigEndian.Uint32(raw[epochBytes:]) <= i.Count
+// countOf is which job of its table an id belongs to.
+func countOf(id string) uint32 {
+	raw, err := hex.DecodeString(id)
+	if err != nil || len(raw) != idBytes {
+		return 0
+	}
+	return binary.BigEndian.Uint32(raw[epochBytes:])
 }

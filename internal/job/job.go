@@ -115,6 +115,7 @@ type Config struct {
 	MaxResultBytes int64         // of their results together; 0 is 256 MiB
 	MaxInputBytes  int64         // arguments and images of jobs that have not ended; 0 is 256 MiB
 
+	Dir    string       // folder of the journal; "" keeps jobs in memory only
 	Logger *slog.Logger // nil discards
 }
 

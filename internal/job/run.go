@@ -52,6 +52,7 @@ func (t *Table) run(ctx context.Context, k *Task) {
 	case err == nil:
 		t.end(e, Completed, result, nil, true)
 	case interrupted:
+		t.noteStart(e.status.ID, k.Attempt-1) // this try does not count
 		t.end(e, Cancelled, nil, cancelled("the server stopped"), false)
 	case errors.Is(cause, ErrCancelled):
 		t.end(e, Cancelled, nil, cancelled("cancelled"), true)
@@ -164,8 +165,13 @@ func (t *Table) forgetWatchers(e *entry) {
 }
 
 // expire drops ended jobs that are too old or too many, and sets the timer for
-// the next. The table is locked.
+// the next. A closed table drops nothing: jobs that its end cut short count as
+// ended, and the next table on the folder needs their records. The table is
+// locked.
 func (t *Table) expire() {
+	if t.closed {
+		return
+	}
 	now := time.Now()
 	for len(t.ended) > 0 {
 		e := t.ended[0]
@@ -184,13 +190,11 @@ func (t *Table) expire() {
 		t.expiry.Stop()
 		t.expiry = nil
 	}
-	if len(t.ended) > 0 && !t.closed {
+	if len(t.ended) > 0 {
 		t.expiry = time.AfterFunc(time.Until(t.ended[0].status.Expires), func() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			if !t.closed {
-				t.expire()
-			}
+			t.expire()
 		})
 	}
 }

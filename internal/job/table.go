@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +15,10 @@ import (
 
 // Table holds the jobs. It is safe for concurrent use.
 type Table struct {
-	c Config
+	c       Config
+	journal *journal // nil keeps jobs in memory only
+	blobs   *blobs   // images of a table with a journal
+	lock    io.Closer
 
 	mu       sync.Mutex
 	ids      issuer
@@ -42,6 +46,7 @@ type entry struct {
 
 	stored chan struct{} // closed when the job is findable, or was refused
 	refuse error         // why it was refused, set before stored is closed
+	images []blobRef     // in the folder, of a table with a journal
 	cancel context.CancelCauseFunc
 	retry  *time.Timer
 	ending bool // its end is being written
@@ -51,11 +56,13 @@ type entry struct {
 	done   chan struct{} // closed at the end
 }
 
-// New makes a table.
+// New makes a table. With Config.Dir it takes over the jobs that an earlier
+// process left there and begins to run those that had not ended.
 //
 // # Errors
 //
-// A missing Run or a negative setting.
+// A missing Run or a negative setting; a folder that is not private, is in use
+// by another process or cannot be read.
 func New(c Config) (*Table, error) {
 	if err := c.fill(); err != nil {
 		return nil, err
@@ -64,6 +71,16 @@ func New(c Config) (*Table, error) {
 		c: c, ids: newIssuer(time.Now()), jobs: map[string]*entry{}, keys: map[string]*entry{},
 		clients: map[any]int{}, watchers: map[*Watcher]struct{}{},
 	}
+	if c.Dir == "" {
+		return t, nil
+	}
+	if err := t.recover(); err != nil {
+		return nil, fmt.Errorf("job: the folder %s: %w", c.Dir, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.expire()
+	t.dispatch()
 	return t, nil
 }
 
@@ -102,7 +119,7 @@ func (t *Table) Start(ctx context.Context, r Request) (Status, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer close(e.stored)
-	if err == nil && t.closed {
+	if err == nil && t.closed && t.journal == nil {
 		err = ErrClosed
 	}
 	if err != nil {
@@ -113,6 +130,12 @@ func (t *Table) Start(ctx context.Context, r Request) (Status, error) {
 	}
 	t.jobs[e.status.ID] = e
 	t.stats.Started++
+	if t.closed { // the next table on the folder has it
+		t.unclaim(e)
+		t.settle(e, Cancelled, nil, cancelled("the server stopped"), now)
+		close(e.done)
+		return t.status(e), nil
+	}
 	t.lanes.push(e)
 	t.publish(e, 0)
 	t.dispatch()
