@@ -37,7 +37,8 @@ type Tool struct {
 
 // Builtin returns the tools of this package in the order they are listed.
 func Builtin() []Tool {
-	return []Tool{checkVisionHealth, analyzeImage, fastOCRTesseract, measureImage, visualDiff, preprocessAndCrop, downloadImage}
+	return []Tool{checkVisionHealth, analyzeImage, fastOCRTesseract, measureImage, visualDiff, preprocessAndCrop, downloadImage,
+		extractSemanticPage}
 }
 
 // Groups names the toolsets that [NewRegistry] knows beside tools' own names.
