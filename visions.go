@@ -45,6 +45,7 @@ import (
 
 	"github.com/visions-mcp/visions/internal/admission"
 	"github.com/visions-mcp/visions/internal/guard"
+	"github.com/visions-mcp/visions/internal/job"
 	"github.com/visions-mcp/visions/internal/mcpserver"
 	"github.com/visions-mcp/visions/internal/source"
 	"github.com/visions-mcp/visions/internal/store"
@@ -129,6 +130,10 @@ type Config struct {
 	AllowPrivateURLs bool
 	// Dir holds uploads, downloads and output files; empty is a private folder that Close removes.
 	Dir string
+	// JobDir keeps vision jobs over the end of the process: a private folder of
+	// one server at a time. Empty keeps them in memory only. docs/JOBS.md tells
+	// what is kept.
+	JobDir string
 
 	// MaxResponseBytes bounds an answer with its pictures; 0 is 1,000,000.
 	MaxResponseBytes int
@@ -167,7 +172,8 @@ type Engine struct {
 	closed  bool
 }
 
-// New makes an Engine. It starts nothing and connects to nothing.
+// New makes an Engine. It starts nothing and connects to nothing, but for the
+// jobs that an earlier process left in [Config.JobDir].
 //
 // # Errors
 //
@@ -237,6 +243,13 @@ func build(c Config, roots *guard.Roots, files *store.Store) (*Engine, error) {
 	}
 	list := append(tools.Builtin(), c.Tools...)
 	e.registry, err = tools.NewRegistry(e.env, list, tools.Selection{Toolset: c.Toolset, ReadOnly: c.ReadOnly, Plain: c.PlainSchemas})
+	if err != nil {
+		return nil, err
+	}
+	e.env.Jobs, err = job.New(job.Config{
+		Run: e.env.RunJob, Dir: c.JobDir, Logger: c.Logger,
+		Workers: c.ModelCalls + 1, // one more than the models take fetches and decodes meanwhile
+	})
 	return e, err
 }
 
@@ -335,7 +348,8 @@ func (e *Engine) AddTo(srv *mcp.Server) error {
 	return nil
 }
 
-// Close closes the Engine's servers and removes its private folder. A second
+// Close closes the Engine's servers, ends its jobs and removes its private
+// folder. Jobs in [Config.JobDir] go on with the next Engine on it. A second
 // Close returns nil, and so does one on a nil Engine.
 func (e *Engine) Close() error {
 	if e == nil {
@@ -356,5 +370,7 @@ func (e *Engine) Close() error {
 	for _, s := range servers {
 		errs = append(errs, s.Close())
 	}
-	return errors.Join(append(errs, e.env.OCR.Close(), e.env.Store.Close())...)
+	now, cancel := context.WithCancel(context.Background())
+	cancel() // nobody can ask for a job's result any more
+	return errors.Join(append(errs, e.env.Jobs.Close(now), e.env.OCR.Close(), e.env.Store.Close())...)
 }

@@ -77,7 +77,8 @@ func (c *Call) Chat(ctx context.Context, req *model.Request, prov *Provenance) (
 	if req.KeepAlive == "" {
 		req.KeepAlive = c.KeepAlive
 	}
-	req.RetryPartial = true // the pieces are only counted
+	stream := streamOf(ctx)
+	req.RetryPartial = stream == nil // the pieces are only counted
 	var res *model.Response
 	asked := time.Now()
 	var waited time.Duration
@@ -90,8 +91,11 @@ func (c *Call) Chat(ctx context.Context, req *model.Request, prov *Provenance) (
 		waited = time.Since(asked)
 		Report(ctx, fmt.Sprintf("asking %s", name), 0, 0)
 		tokens := 0.0
-		res, err = m.Chat(ctx, req, func(string) {
+		res, err = m.Chat(ctx, req, func(text string) {
 			tokens++
+			if stream != nil {
+				stream(text)
+			}
 			Report(ctx, "the model is answering", tokens, 0)
 		})
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/visions-mcp/visions/internal/admission"
 	"github.com/visions-mcp/visions/internal/imaging"
+	"github.com/visions-mcp/visions/internal/job"
 	"github.com/visions-mcp/visions/internal/source"
 	"github.com/visions-mcp/visions/internal/store"
 	"github.com/visions-mcp/visions/model"
@@ -23,6 +24,8 @@ type Env struct {
 	ModelQ  *admission.Gate // places at the models
 
 	OCR *ocr.Recognizer
+
+	Jobs *job.Table
 
 	Models       map[string]model.Model // "" is the default backend
 	FastModel    string

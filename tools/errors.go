@@ -45,6 +45,10 @@ const (
 	ModelTimeout      Code = "MODEL_TIMEOUT"
 	Cancelled         Code = "CANCELLED"
 	Deadline          Code = "DEADLINE"
+	JobUnknown        Code = "JOB_UNKNOWN"
+	JobExpired        Code = "JOB_EXPIRED"
+	JobRestarted      Code = "JOB_RESTARTED"
+	RequestIDConflict Code = "REQUEST_ID_CONFLICT"
 	Internal          Code = "INTERNAL"
 )
 
@@ -79,6 +83,10 @@ var codes = map[Code]struct {
 	ModelTimeout:      {http.StatusGatewayTimeout, true},
 	Cancelled:         {statusClientClosed, true},
 	Deadline:          {http.StatusGatewayTimeout, true},
+	JobUnknown:        {http.StatusNotFound, false},
+	JobExpired:        {http.StatusGone, false},
+	JobRestarted:      {http.StatusGone, false},
+	RequestIDConflict: {http.StatusConflict, false},
 	Internal:          {http.StatusInternalServerError, false},
 }
 
@@ -101,6 +109,7 @@ type Error struct {
 	Suggestions []string       // what the caller may do, most useful first
 	Details     map[string]any // further members of the JSON form
 	Err         error          // the cause, for errors.Is; never shown
+	Structured  bool           // shown as structuredContent too, in the form of Object
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
@@ -126,6 +135,17 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
+// Object gives the form of the job tools' contract: the message as error,
+// is_error, the code, and the details.
+func (e *Error) Object() map[string]any {
+	m := map[string]any{}
+	for k, v := range e.Details {
+		m[k] = v
+	}
+	m["error"], m["is_error"], m["code"], m["retryable"] = e.Message, true, e.Code, e.Code.Retryable()
+	return m
+}
+
 // Errorf makes an error of a code. It wraps what a %w verb names.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
@@ -145,7 +165,7 @@ func AsError(err error) *Error {
 	if errors.As(err, &tool) {
 		return tool
 	}
-	for _, convert := range []func(error) *Error{fromImaging, fromModel, fromOCR, fromAdmission, fromSource, fromContext} {
+	for _, convert := range []func(error) *Error{fromImaging, fromModel, fromOCR, fromJob, fromAdmission, fromSource, fromContext} {
 		if e := convert(err); e != nil {
 			e.Err = err
 			return e

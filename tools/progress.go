@@ -19,3 +19,16 @@ func Report(ctx context.Context, phase string, done, total float64) {
 		p(phase, done, total)
 	}
 }
+
+type streamKey struct{}
+
+// withStream gives a call somebody to hear a model's answer as it comes.
+func withStream(ctx context.Context, heard func(text string)) context.Context {
+	return context.WithValue(ctx, streamKey{}, heard)
+}
+
+// streamOf returns who hears the model's answer, nil for nobody.
+func streamOf(ctx context.Context) func(text string) {
+	heard, _ := ctx.Value(streamKey{}).(func(string))
+	return heard
+}

@@ -32,13 +32,16 @@ type Tool struct {
 	Writes      bool            // leaves something behind that outlives the call, or downloads: not listed when read-only
 	OpenWorld   bool            // reaches beyond this machine
 	Listed      bool            // listed whatever toolset is chosen
+	ErrorObject bool            // its errors are structuredContent too; see [Error.Object]
 	Handle      Handler
 }
 
 // Builtin returns the tools of this package in the order they are listed.
 func Builtin() []Tool {
 	return []Tool{checkVisionHealth, analyzeImage, fastOCRTesseract, measureImage, visualDiff, preprocessAndCrop, downloadImage,
-		extractSemanticPage}
+		extractSemanticPage,
+		visionJobStart, visionJobStatus, visionJobResult, visionStatus, visionJobCancel,
+	}
 }
 
 // Groups names the toolsets that [NewRegistry] knows beside tools' own names.
@@ -212,6 +215,15 @@ func (r *Registry) Call(ctx context.Context, name string, args any) (res *Result
 	t, err := r.find(name)
 	if err != nil {
 		return nil, err
+	}
+	if t.ErrorObject {
+		defer func() {
+			if err != nil {
+				e := *AsError(err)
+				e.Structured = true
+				err = &e
+			}
+		}()
 	}
 	a, err := t.parseArguments(args)
 	if err == nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/visions-mcp/visions/internal/admission"
 	"github.com/visions-mcp/visions/internal/guard"
+	"github.com/visions-mcp/visions/internal/job"
 	"github.com/visions-mcp/visions/internal/source"
 	"github.com/visions-mcp/visions/internal/store"
 	"github.com/visions-mcp/visions/ocr"
@@ -43,6 +44,14 @@ func registry(t *testing.T, extra ...Tool) *Registry {
 		CPU: admission.NewGate("cpu", 2, 0), ModelQ: admission.NewGate("model", 1, 2),
 		MaxResponseBytes: 1_000_000, MaxResponseText: 12_000, Images: true, Started: time.Now(), Logger: slog.New(slog.DiscardHandler),
 	}
+	if env.Jobs, err = job.New(job.Config{Run: env.RunJob}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		env.Jobs.Close(ctx)
+	})
 	r, err := NewRegistry(env, append(Builtin(), extra...), Selection{})
 	if err != nil {
 		t.Fatal(err)

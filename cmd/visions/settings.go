@@ -53,6 +53,7 @@ var engineSettings = []setting{
 		return err
 	}},
 	{"dir", "FEEDBACK_DIR", "", "folder for uploads, downloads and output files; empty is a private one that ends with the program", func(c *visions.Config, v string) error { c.Dir = v; return nil }},
+	{"job-dir", "VISIONS_JOB_DIR", "", "private folder that keeps vision jobs over restarts; empty keeps them in memory", func(c *visions.Config, v string) error { c.JobDir = v; return nil }},
 	{"toolset", "TOOLSET", "", "groups or tools to offer, separated by commas; empty is all", func(c *visions.Config, v string) error { c.Toolset = list(v); return nil }},
 	{"read-only", "READ_ONLY", "false", "leave out tools that write files or download", func(c *visions.Config, v string) (err error) {
 		c.ReadOnly, err = strconv.ParseBool(v)

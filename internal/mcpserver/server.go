@@ -79,14 +79,19 @@ func handler(name string, invoke func(context.Context, string, json.RawMessage) 
 }
 
 // errorResult is how a tool's failure looks to a client. It has no
-// structuredContent: clients check that against the output schema, which
-// describes success.
+// structuredContent, which clients check against the output schema, unless the
+// tool's schema describes failures too.
 func errorResult(err error) *mcp.CallToolResult {
-	raw, encodeErr := json.Marshal(tools.AsError(err))
+	e := tools.AsError(err)
+	raw, encodeErr := json.Marshal(e)
 	if encodeErr != nil {
 		raw = fmt.Appendf(nil, `{"error":true,"code":%q,"message":%q,"retryable":false,"suggestions":[]}`, tools.Internal, err.Error())
 	}
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}
+	res := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}
+	if e.Structured {
+		res.StructuredContent = e.Object()
+	}
+	return res
 }
 
 func result(r *tools.Result) *mcp.CallToolResult {
