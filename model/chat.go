@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,6 +41,7 @@ type final struct {
 	load         time.Duration
 	promptTokens int
 	tokens       int
+	calls        []ToolCall
 }
 
 // exchange is one call of Chat.
@@ -120,7 +122,7 @@ func (e *Error) askAgain(shown bool) bool {
 func (x *exchange) try(ctx context.Context) (*Response, *Error) {
 	q := x.q
 	if q.model == "" {
-		name, warnings, e := x.s.find(ctx, q.req.Model, len(q.req.Images) > 0)
+		name, warnings, e := x.s.find(ctx, q.req.Model, len(q.sources) > 0)
 		if e != nil {
 			return nil, e
 		}
@@ -139,7 +141,7 @@ func (x *exchange) try(ctx context.Context) (*Response, *Error) {
 		return nil, e
 	}
 	res := &Response{
-		Text: x.text.String(), Model: q.model, Options: q.options, TimeToFirstToken: x.first,
+		Text: x.text.String(), Calls: end.calls, Model: q.model, Options: q.options, TimeToFirstToken: x.first,
 		Load: end.load, PromptTokens: end.promptTokens, Tokens: end.tokens, Warnings: q.warnings,
 	}
 	for _, p := range q.images {
@@ -195,11 +197,30 @@ func (x *exchange) judge(ctx context.Context, err error, end final) *Error {
 		e.Diagnosis = "raise num_predict, or ask for less"
 	case end.reason != "stop":
 		e.Err = fmt.Errorf("the answer ended for the reason %q", clip(end.reason))
-	case strings.TrimSpace(x.text.String()) == "":
+	case strings.TrimSpace(x.text.String()) == "" && len(end.calls) == 0:
 		e.Err = errors.New("the answer is empty")
 		e.Diagnosis = "ask again with another prompt, or use another model"
 	default:
-		return nil
+		if e.Err = wholeCalls(end.calls); e.Err == nil {
+			return nil
+		}
+		e.Diagnosis = "ask again, or offer functions with fewer parameters"
 	}
 	return e
+}
+
+// wholeCalls checks that the arguments of each call are an object; none at all
+// are an empty one.
+func wholeCalls(calls []ToolCall) error {
+	for i := range calls {
+		c := &calls[i]
+		if len(c.Arguments) == 0 {
+			c.Arguments = json.RawMessage(`{}`)
+		}
+		var object map[string]json.RawMessage
+		if c.Name == "" || json.Unmarshal(c.Arguments, &object) != nil || object == nil {
+			return fmt.Errorf("the model called the function %q with what is no object: %s", c.Name, clip(string(c.Arguments)))
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -101,6 +103,16 @@ func TestEveryRequestIsCheckedBeforeAnythingIsSent(t *testing.T) {
 		"an empty enum":         func(r *Request) { r.Schema = json.RawMessage(`{"enum":[]}`) },
 		"many items":            func(r *Request) { r.Schema = json.RawMessage(`{"type":"array","minItems":100000}`) },
 		"items upside down":     func(r *Request) { r.Schema = json.RawMessage(`{"minItems":5,"maxItems":2}`) },
+		"two ways of asking":    func(r *Request) { r.Messages = []Message{{Role: RoleUser, Text: "x"}} },
+		"only instructions": func(r *Request) {
+			r.Prompt, r.Images, r.Messages = "", nil, []Message{{Role: RoleSystem, Text: "be brief"}}
+		},
+		"an unknown role": func(r *Request) {
+			r.Prompt, r.Images, r.Messages = "", nil, []Message{{Role: "critic", Text: "x"}}
+		},
+		"functions of no form":   func(r *Request) { r.Tools = json.RawMessage(`[{"name":"f"}]`) },
+		"functions that are one": func(r *Request) { r.Tools = json.RawMessage(`{"type":"function"}`) },
+		"many functions":         func(r *Request) { r.Tools = bytes.Repeat([]byte(" "), maxTools+1) },
 		"a deep schema": func(r *Request) {
 			r.Schema = json.RawMessage(strings.Repeat(`{"items":`, 40) + `{}` + strings.Repeat(`}`, 40))
 		},
@@ -153,6 +165,48 @@ func TestWhatIsSent(t *testing.T) {
 		if strings.Contains(text, "what is") && !strings.Contains(text, "[image]") {
 			t.Errorf("harmless text was changed: %q", text)
 		}
+	}
+}
+
+// conversation has images in two turns, a call and its answer.
+func conversation() *Request {
+	return &Request{Model: "m", Messages: []Message{
+		{Role: RoleSystem, Text: "be brief"},
+		{Role: RoleUser, Text: "first [img-1]", Images: pixel},
+		{Role: RoleAssistant, Calls: []ToolCall{{ID: "c1", Name: "size", Arguments: json.RawMessage(`{"of":"it"}`)}}},
+		{Role: RoleTool, Text: "60x60", CallID: "c1", Name: "size"},
+		{Role: RoleUser, Text: "second", Images: []image.Image{pixel[0], pixel[0]}},
+	}, Tools: json.RawMessage(`[{"type":"function","function":{"name":"size","description":"d","parameters":{"type":"object","properties":{"of":{"type":"string"}}}}}]`)}
+}
+
+func TestConversationsAndCalls(t *testing.T) {
+	s := script(t, says(`{"message":{"role":"assistant","content":"","tool_calls":[{"id":"c2","function":{"name":"size","arguments":{"of":"all"}}},{"function":{"name":"stop","arguments":{}}}]}}`,
+		`{"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}`))
+	res, err := backend(t, s.URL).Chat(t.Context(), conversation(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Calls) != 2 || res.Calls[0].ID != "c2" || res.Calls[0].Name != "size" || string(res.Calls[0].Arguments) != `{"of":"all"}` || string(res.Calls[1].Arguments) != "{}" {
+		t.Errorf("calls %+v", res.Calls)
+	}
+	messages := s.body["messages"].([]any)
+	var images []int
+	for _, m := range messages {
+		list, _ := m.(map[string]any)["images"].([]any)
+		images = append(images, len(list))
+	}
+	if !slices.Equal(images, []int{0, 1, 0, 0, 2}) || len(res.Images) != 3 {
+		t.Errorf("images by message: %v", images)
+	}
+	tool := messages[3].(map[string]any)
+	if tool["role"] != "tool" || tool["tool_name"] != "size" || tool["tool_call_id"] != "c1" || tool["content"] != "60x60" {
+		t.Errorf("the function's answer was sent as %v", tool)
+	}
+	if call := fmt.Sprint(messages[2].(map[string]any)["tool_calls"]); !strings.Contains(call, "size") || !strings.Contains(call, "of:it") {
+		t.Errorf("the call was sent as %s", call)
+	}
+	if sent := fmt.Sprint(s.body["tools"]); !strings.Contains(sent, "name:size") || strings.Contains(fmt.Sprint(messages[1]), "[img-1]") {
+		t.Errorf("functions %s, messages %v", sent, messages[1])
 	}
 }
 

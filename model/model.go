@@ -39,6 +39,8 @@ type Request struct {
 	System     string          // instructions, may be empty
 	Prompt     string          // the question
 	Images     []image.Image   // full resolution, upright; sent re-encoded and resized
+	Messages   []Message       // a conversation, instead of System, Prompt and Images
+	Tools      json.RawMessage // functions the model may call, a list as the chat API has it: [{"type":"function","function":{"name":...}}]
 	Schema     json.RawMessage // JSON Schema the answer must follow, nil for prose
 	Options    Options
 	KeepAlive  string        // how long the model stays loaded: "5m", "300", "0", "-1"; "" leaves it to the server
@@ -50,6 +52,31 @@ type Request struct {
 	// delta then sees the pieces of both answers. Set it when delta only
 	// counts.
 	RetryPartial bool
+}
+
+// The roles of a [Message].
+const (
+	RoleSystem    = "system"
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool" // what a function that the model called has answered
+)
+
+// Message is one turn of a conversation.
+type Message struct {
+	Role   string
+	Text   string
+	Images []image.Image // as in [Request]
+	Calls  []ToolCall    // of an assistant
+	CallID string        // of a tool: the call that it answers
+	Name   string        // of a tool: the function
+}
+
+// ToolCall is a function that the model wants to be called.
+type ToolCall struct {
+	ID        string // "" where the server gives none
+	Name      string
+	Arguments json.RawMessage // an object
 }
 
 // Options are sampling options. The zero value means temperature 0, seed 42 and
@@ -73,9 +100,10 @@ func (o Options) filled() Options {
 // Response is a complete answer.
 type Response struct {
 	Text             string
-	Model            string  // as the server spells it
-	Options          Options // as used
-	Images           []Sent  // as sent, in the order of the request
+	Calls            []ToolCall // functions to call; Text may then be empty
+	Model            string     // as the server spells it
+	Options          Options    // as used
+	Images           []Sent     // as sent, in the order of the request
 	TimeToFirstToken time.Duration
 	Total            time.Duration
 	Load             time.Duration // spent loading the model

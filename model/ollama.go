@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -258,18 +259,37 @@ func (o *Ollama) ask(ctx context.Context, q *question, heard func(string, bool) 
 	if q.keepSet {
 		r.KeepAlive = &api.Duration{Duration: q.keep}
 	}
-	if q.system != "" {
-		r.Messages = append(r.Messages, api.Message{Role: "system", Content: q.system})
+	for _, t := range q.turns {
+		m := api.Message{Role: t.Role, Content: t.Text, ToolCallID: t.CallID, ToolName: t.Name}
+		for _, p := range q.images[t.from:t.to] {
+			m.Images = append(m.Images, p.data)
+		}
+		for _, c := range t.Calls {
+			call := api.ToolCall{ID: c.ID, Function: api.ToolCallFunction{Name: c.Name}}
+			if err := json.Unmarshal(c.Arguments, &call.Function.Arguments); err != nil {
+				return final{}, &statusError{http.StatusBadRequest, "the arguments of a call are not an object"}
+			}
+			m.ToolCalls = append(m.ToolCalls, call)
+		}
+		r.Messages = append(r.Messages, m)
 	}
-	message := api.Message{Role: "user", Content: q.prompt}
-	for _, p := range q.images {
-		message.Images = append(message.Images, p.data)
+	if q.tools != nil {
+		if err := json.Unmarshal(q.tools, &r.Tools); err != nil {
+			return final{}, &statusError{http.StatusBadRequest, "the list of functions: " + err.Error()}
+		}
 	}
-	r.Messages = append(r.Messages, message)
 	var last api.ChatResponse
+	var calls []ToolCall
 	ctx, broken := watchBody(ctx)
 	err := o.api.Chat(ctx, r, func(piece api.ChatResponse) error {
 		last = piece
+		for _, c := range piece.Message.ToolCalls {
+			arguments, err := json.Marshal(c.Function.Arguments)
+			if err != nil {
+				return err
+			}
+			calls = append(calls, ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: arguments})
+		}
 		if err := heard(piece.Message.Thinking, true); err != nil {
 			return err
 		}
@@ -279,14 +299,17 @@ func (o *Ollama) ask(ctx context.Context, q *question, heard func(string, bool) 
 		err = broken.err // the client keeps it to itself
 	}
 	return final{done: last.Done, reason: last.DoneReason, load: last.LoadDuration,
-		promptTokens: last.PromptEvalCount, tokens: last.EvalCount}, err
+		promptTokens: last.PromptEvalCount, tokens: last.EvalCount, calls: calls}, err
 }
 
 // fail turns an error of the client into one of ours.
 func (o *Ollama) fail(ctx context.Context, name string, err error) *Error {
 	var status api.StatusError
 	var sign api.AuthorizationError
+	var ours *statusError
 	switch {
+	case errors.As(err, &ours):
+		return failure(ctx, name, o.base, ours.code, ours.text, err)
 	case errors.As(err, &status):
 		return failure(ctx, name, o.base, status.StatusCode, status.ErrorMessage, err)
 	case errors.As(err, &sign):

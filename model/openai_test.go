@@ -143,6 +143,32 @@ func TestOpenAIDialects(t *testing.T) {
 	}
 }
 
+func TestOpenAIConversationsAndCalls(t *testing.T) {
+	answer := `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c2","type":"function","function":{"name":"size","arguments":""}}]}}]}` + "\n\n" +
+		`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"of\":"}}]}}]}` + "\n\n" +
+		`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"all\"}"}}]}}]}` + "\n\n" +
+		`data: {"choices":[{"delta":{"tool_calls":[{"index":1,"id":"c3","function":{"name":"stop","arguments":""}}]}}]}` + "\n\n" +
+		`data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}` + "\n\ndata: [DONE]\n\n"
+	url, _, body := recorded(t, `{"data":[{"id":"m","type":"vlm"}]}`, stream, 200, answer)
+	res, err := openAI(t, OpenAIConfig{URL: url}).Chat(t.Context(), conversation(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Calls) != 2 || res.Calls[0].ID != "c2" || string(res.Calls[0].Arguments) != `{"of":"all"}` || res.Calls[1].Name != "stop" || string(res.Calls[1].Arguments) != "{}" {
+		t.Errorf("calls %+v", res.Calls)
+	}
+	sent, _ := json.Marshal(map[string]any{"messages": (*body)["messages"], "tools": (*body)["tools"]})
+	for _, want := range []string{`"tool_calls":[{"function":{"arguments":"{\"of\":\"it\"}","name":"size"},"id":"c1","type":"function"}]`, `"role":"tool","tool_call_id":"c1"`, `"name":"size"`} {
+		if !strings.Contains(string(sent), want) {
+			t.Errorf("what was sent lacks %s:\n%.1500s", want, sent)
+		}
+	}
+	url, _, _ = recorded(t, `{"data":[{"id":"m","type":"vlm"}]}`, stream, 200, strings.Replace(answer, `\"all\"}`, "", 1))
+	if _, err := openAI(t, OpenAIConfig{URL: url}).Chat(t.Context(), conversation(), nil); kindOf(err) != KindIncomplete {
+		t.Errorf("a call cut short: %v", err)
+	}
+}
+
 func TestOpenAIFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   string

@@ -211,45 +211,68 @@ type imageURL struct {
 }
 
 type message struct {
-	Role    string `json:"role"`
-	Content any    `json:"content"`
+	Role    string     `json:"role"`
+	Content any        `json:"content"`
+	Calls   []wireCall `json:"tool_calls,omitempty"`
+	CallID  string     `json:"tool_call_id,omitempty"`
+}
+
+// wireCall is a call of a function, or a piece of one in a stream.
+type wireCall struct {
+	Index    *int   `json:"index,omitempty"`
+	ID       string `json:"id,omitempty"`
+	Type     string `json:"type,omitempty"`
+	Function struct {
+		Name      string `json:"name,omitempty"`
+		Arguments string `json:"arguments"` // JSON text of an object
+	} `json:"function"`
 }
 
 // completion is the body of a question.
 type completion struct {
-	Model          string         `json:"model"`
-	Messages       []message      `json:"messages"`
-	Temperature    float64        `json:"temperature"`
-	Seed           int            `json:"seed"`
-	MaxTokens      int            `json:"max_tokens"`
-	Stream         bool           `json:"stream"`
-	StreamOptions  map[string]any `json:"stream_options"`
-	ResponseFormat map[string]any `json:"response_format,omitempty"`
+	Model          string          `json:"model"`
+	Messages       []message       `json:"messages"`
+	Temperature    float64         `json:"temperature"`
+	Seed           int             `json:"seed"`
+	MaxTokens      int             `json:"max_tokens"`
+	Stream         bool            `json:"stream"`
+	StreamOptions  map[string]any  `json:"stream_options"`
+	ResponseFormat map[string]any  `json:"response_format,omitempty"`
+	Tools          json.RawMessage `json:"tools,omitempty"`
 }
 
 func newCompletion(q *question) *completion {
 	c := &completion{Model: q.model, Temperature: q.options.Temperature, Seed: q.options.Seed, MaxTokens: q.options.NumPredict,
-		Stream: true, StreamOptions: map[string]any{"include_usage": true}}
-	if q.system != "" {
-		c.Messages = append(c.Messages, message{"system", q.system})
+		Stream: true, StreamOptions: map[string]any{"include_usage": true}, Tools: q.tools}
+	for _, t := range q.turns {
+		c.Messages = append(c.Messages, newMessage(t, q.images[t.from:t.to]))
 	}
-	user := message{Role: "user", Content: q.prompt}
-	if len(q.images) > 0 {
-		parts := []part{}
-		if q.prompt != "" {
-			parts = append(parts, part{Type: "text", Text: q.prompt})
-		}
-		for _, p := range q.images {
-			parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{
-				"data:image/" + p.sent.Format + ";base64," + base64.StdEncoding.EncodeToString(p.data)}})
-		}
-		user.Content = parts
-	}
-	c.Messages = append(c.Messages, user)
 	if q.schema != nil {
 		c.ResponseFormat = map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "answer", "schema": q.schema}}
 	}
 	return c
+}
+
+func newMessage(t turn, images []picture) message {
+	m := message{Role: t.Role, Content: t.Text, CallID: t.CallID}
+	for _, c := range t.Calls {
+		call := wireCall{ID: c.ID, Type: "function"}
+		call.Function.Name, call.Function.Arguments = c.Name, string(c.Arguments)
+		m.Calls = append(m.Calls, call)
+	}
+	if len(images) == 0 {
+		return m
+	}
+	parts := []part{}
+	if t.Text != "" {
+		parts = append(parts, part{Type: "text", Text: t.Text})
+	}
+	for _, p := range images {
+		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{
+			"data:image/" + p.sent.Format + ";base64," + base64.StdEncoding.EncodeToString(p.data)}})
+	}
+	m.Content = parts
+	return m
 }
 
 // chunk is a piece of an answer; Message is there when the server did not
@@ -268,13 +291,14 @@ type chunk struct {
 }
 
 type content struct {
-	Content   string `json:"content"`
-	Reasoning string `json:"reasoning"`
-	Thinking  string `json:"reasoning_content"`
+	Content   string     `json:"content"`
+	Reasoning string     `json:"reasoning"`
+	Thinking  string     `json:"reasoning_content"`
+	Calls     []wireCall `json:"tool_calls"`
 }
 
 // stopReasons are what servers call an answer that the model has ended.
-var stopReasons = []string{"stop", "eos", "eos_token", "stop_sequence", "end_turn"}
+var stopReasons = []string{"stop", "eos", "eos_token", "stop_sequence", "end_turn", "tool_calls", "function_call"}
 
 // maxLine bounds one event of a stream, in bytes.
 const maxLine = 8 << 20
@@ -340,6 +364,9 @@ func (f *final) take(data []byte, clean func(string) string, heard func(string, 
 		if err := heard(part.Content, false); err != nil {
 			return err
 		}
+		for _, c := range part.Calls {
+			f.call(c)
+		}
 	}
 	if choice.Reason != "" {
 		f.done, f.reason = true, choice.Reason
@@ -348,4 +375,23 @@ func (f *final) take(data []byte, clean func(string) string, heard func(string, 
 		}
 	}
 	return nil
+}
+
+// maxCalls bounds the functions that one answer may call.
+const maxCalls = 128
+
+// call adds a call, or a piece of one: a stream gives the name first and the
+// arguments in pieces, told apart by index.
+func (f *final) call(c wireCall) {
+	at := len(f.calls)
+	if c.Index != nil && *c.Index >= 0 && *c.Index < at {
+		at = *c.Index
+	}
+	if at == maxCalls {
+		return
+	}
+	if at == len(f.calls) {
+		f.calls = append(f.calls, ToolCall{ID: c.ID, Name: c.Function.Name})
+	}
+	f.calls[at].Arguments = append(f.calls[at].Arguments, c.Function.Arguments...)
 }

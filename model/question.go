@@ -6,16 +6,19 @@ import (
 	"image"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
 
 // Limits on a request.
 const (
-	maxImages      = 16      // a vision model's context does not hold more
-	maxNumPredict  = 1 << 17 // tokens; no vision model answers longer
-	maxTemperature = 2       // what model servers take
-	maxText        = 1 << 20 // bytes of prompt and instructions together
+	maxImages      = 16       // a vision model's context does not hold more
+	maxNumPredict  = 1 << 17  // tokens; no vision model answers longer
+	maxTemperature = 2        // what model servers take
+	maxText        = 1 << 20  // bytes of all texts together
+	maxMessages    = 256      // of a conversation
+	maxTools       = 64 << 10 // bytes of the list of functions
 )
 
 // question is a request that was found to be right, in the form that both
@@ -23,15 +26,22 @@ const (
 type question struct {
 	req      *Request
 	model    string // as the server spells it, "" until it was found
-	system   string
-	prompt   string
+	turns    []turn
+	tools    json.RawMessage
 	schema   json.RawMessage
 	keep     time.Duration
 	keepSet  bool
 	options  Options
 	timeout  time.Duration
-	images   []picture
+	sources  []image.Image // of all turns
+	images   []picture     // the same, encoded
 	warnings []string
+}
+
+// turn is a message whose images are a range of the question's.
+type turn struct {
+	Message
+	from, to int
 }
 
 // picture is an encoded image.
@@ -53,19 +63,11 @@ func newQuestion(req *Request) (*question, *Error) {
 	if e := q.checkNumbers(); e != nil {
 		return nil, e
 	}
-	if len(req.Images) > maxImages {
-		return nil, invalid(req.Model, "%d images were given (limit %d)", len(req.Images), maxImages)
+	if e := q.converse(); e != nil {
+		return nil, e
 	}
-	for i, m := range req.Images {
-		if empty(m) {
-			return nil, invalid(req.Model, "image %d is nil or has no pixels", i+1)
-		}
-	}
-	if n := len(req.System) + len(req.Prompt); n > maxText {
-		return nil, invalid(req.Model, "prompt and instructions have %d bytes (limit %d)", n, maxText)
-	}
-	if strings.TrimSpace(req.Prompt) == "" && len(req.Images) == 0 {
-		return nil, invalid(req.Model, "there is neither a prompt nor an image")
+	if e := q.offer(); e != nil {
+		return nil, e
 	}
 	var err error
 	if q.schema, q.warnings, err = outputFormat(req.Schema); err != nil {
@@ -74,8 +76,79 @@ func newQuestion(req *Request) (*question, *Error) {
 	if q.keep, q.keepSet, err = ParseKeepAlive(req.KeepAlive); err != nil {
 		return nil, invalid(req.Model, "%w", err)
 	}
-	q.system, q.prompt = neutral(req.System), neutral(req.Prompt)
 	return q, nil
+}
+
+// converse makes turns of the conversation, or of System, Prompt and Images.
+func (q *question) converse() *Error {
+	r := q.req
+	messages := r.Messages
+	if messages == nil {
+		if r.System != "" {
+			messages = append(messages, Message{Role: RoleSystem, Text: r.System})
+		}
+		messages = append(messages, Message{Role: RoleUser, Text: r.Prompt, Images: r.Images})
+	} else if r.System != "" || r.Prompt != "" || r.Images != nil {
+		return invalid(r.Model, "Messages come instead of System, Prompt and Images, not beside them")
+	}
+	if len(messages) > maxMessages {
+		return invalid(r.Model, "%d messages were given (limit %d)", len(messages), maxMessages)
+	}
+	said, size := false, 0
+	for i, m := range messages {
+		if !slices.Contains([]string{RoleSystem, RoleUser, RoleAssistant, RoleTool}, m.Role) {
+			return invalid(r.Model, "message %d has the role %q (system, user, assistant or tool)", i+1, m.Role)
+		}
+		for _, image := range m.Images {
+			q.sources = append(q.sources, image)
+			if empty(image) {
+				return invalid(r.Model, "image %d is nil or has no pixels", len(q.sources))
+			}
+		}
+		if len(q.sources) > maxImages {
+			return invalid(r.Model, "more than %d images were given (the limit)", maxImages)
+		}
+		size += len(m.Text)
+		said = said || m.Role != RoleSystem && (strings.TrimSpace(m.Text) != "" || len(m.Images) > 0)
+		m.Text = neutral(m.Text)
+		q.turns = append(q.turns, turn{m, len(q.sources) - len(m.Images), len(q.sources)})
+	}
+	if size > maxText {
+		return invalid(r.Model, "prompt and instructions have %d bytes (limit %d)", size, maxText)
+	}
+	if !said {
+		return invalid(r.Model, "there is neither a prompt nor an image")
+	}
+	return nil
+}
+
+// offer checks the list of functions as far as every server wants it alike.
+func (q *question) offer() *Error {
+	tools := q.req.Tools
+	if len(tools) == 0 {
+		return nil
+	}
+	if len(tools) > maxTools {
+		return invalid(q.req.Model, "the list of functions has %d bytes (limit %d)", len(tools), maxTools)
+	}
+	var list []struct {
+		Type     string `json:"type"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	if err := json.Unmarshal(tools, &list); err != nil {
+		return invalid(q.req.Model, "the list of functions: %w", err)
+	}
+	for i, f := range list {
+		if f.Type != "function" || f.Function.Name == "" {
+			return invalid(q.req.Model, `function %d is not of the form {"type":"function","function":{"name":...}}`, i+1)
+		}
+	}
+	if len(list) > 0 {
+		q.tools = tools
+	}
+	return nil
 }
 
 func (q *question) checkNumbers() *Error {
@@ -113,12 +186,12 @@ func (q *question) encode(ctx context.Context) *Error {
 	if edge == 0 {
 		edge = DefaultMaxEdge
 	}
-	for i := len(q.images); i < len(q.req.Images); i++ {
+	for i := len(q.images); i < len(q.sources); i++ {
 		if ctx.Err() != nil {
 			kind, err := ended(ctx)
 			return &Error{Kind: kind, Model: q.req.Model, Err: err}
 		}
-		data, sent, err := prepare(q.req.Images[i], max(minEdge, edge))
+		data, sent, err := prepare(q.sources[i], max(minEdge, edge))
 		if err != nil {
 			return invalid(q.req.Model, "encoding image %d: %w", i+1, err)
 		}
