@@ -82,6 +82,11 @@ func (c *Call) Images(ctx context.Context, argument string) ([]*source.Picture, 
 	if len(given) == 0 {
 		return nil, Errorf(InvalidArgument, "%s is missing", argument).Suggest(imageForms)
 	}
+	return c.load(ctx, argument, given)
+}
+
+// load fetches and decodes images that an argument holds.
+func (c *Call) load(ctx context.Context, argument string, given []any) ([]*source.Picture, error) {
 	blobs := make([]*source.Blob, len(given))
 	err := c.Wait(ctx, func() error {
 		for i, v := range given {

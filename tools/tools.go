@@ -38,7 +38,7 @@ type Tool struct {
 
 // Builtin returns the tools of this package in the order they are listed.
 func Builtin() []Tool {
-	return []Tool{checkVisionHealth, analyzeImage, fastOCRTesseract, measureImage, visualDiff, preprocessAndCrop, downloadImage,
+	return []Tool{checkVisionHealth, analyzeImage, fastOCRTesseract, measureImage, visualDiff, preprocessAndCrop, downloadImage, chatCompletion,
 		extractSemanticPage,
 		visionJobStart, visionJobStatus, visionJobResult, visionStatus, visionJobCancel,
 	}

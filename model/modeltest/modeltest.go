@@ -16,7 +16,8 @@ const Name = "scripted:latest"
 
 // Answer is what one call of Chat gets. The zero value is the text "".
 type Answer struct {
-	Text string // the whole answer; delta gets it in one piece
+	Text  string           // the whole answer; delta gets it in one piece
+	Calls []model.ToolCall // functions that the model wants to be called
 	// Err fails the call after Text went to delta. A [*model.Error] comes back
 	// as it is, anything else in one of [model.KindFailed].
 	Err error
@@ -149,8 +150,12 @@ func (m *Model) Chat(ctx context.Context, req *model.Request, delta func(string)
 		}
 		return nil, &model.Error{Kind: model.KindFailed, Model: req.Model, Partial: a.Text, Err: a.Err}
 	}
-	res := &model.Response{Text: a.Text, Model: req.Model, Options: req.Options, Attempts: 1}
-	for _, i := range req.Images {
+	res := &model.Response{Text: a.Text, Calls: a.Calls, Model: req.Model, Options: req.Options, Attempts: 1}
+	images := req.Images
+	for _, m := range req.Messages {
+		images = append(slices.Clip(images), m.Images...)
+	}
+	for _, i := range images {
 		size := i.Bounds().Size()
 		res.Images = append(res.Images, model.Sent{Input: size, Size: size, Content: i.Bounds().Sub(i.Bounds().Min), Format: "png"})
 	}
