@@ -164,7 +164,7 @@ func TestOutputsAreResources(t *testing.T) {
 		return e
 	}
 	for _, bad := range []string{"visions://outputs/none.png", "visions://outputs/../uploads/x", "visions://outputs/"} {
-		if e := read(bad); e.Code != mcp.CodeResourceNotFound && e.Code != jsonrpc.CodeInvalidParams {
+		if e := read(bad); e.Code != jsonrpc.CodeInvalidParams {
 			t.Errorf("%s: %+v", bad, e)
 		}
 	}

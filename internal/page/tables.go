@@ -24,7 +24,6 @@ type tableState struct {
 	data     bool // has a caption, a header or a section for one
 	inHead   bool // the row at hand is in thead
 	open     bool // a row is at hand
-	blocks   bool // has blocks in its cells
 }
 
 func (r *reader) readTable(i int, e *element, role string) {
