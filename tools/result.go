@@ -53,16 +53,19 @@ type Link struct {
 // Limits on one image block, from what model APIs accept: longer sides are
 // scaled down by them anyway, and larger blocks are refused.
 const (
-	maxBlockSide  = 2000                 // pixels
-	maxBlockBytes = 3_932_160            // 3.75 MiB before base64
-	minBlockSide  = 64                   // pixels; below this a picture is not worth its block
-	jpegQuality   = 85                   // of blocks that do not fit as PNG
-	jsonOverhead  = 2048                 // bytes of an answer that are neither text nor pictures
-	outputsURI    = "visions://outputs/" // + id
+	maxBlockSide  = 2000      // pixels
+	maxBlockBytes = 3_932_160 // 3.75 MiB before base64
+	minBlockSide  = 64        // pixels; below this a picture is not worth its block
+	jpegQuality   = 85        // of blocks that do not fit as PNG
+	jsonOverhead  = 2048      // bytes of an answer that are neither text nor pictures
 )
 
+// OutputsURI is what the resource address of a file in the output store begins
+// with; its id follows.
+const OutputsURI = "visions://outputs/"
+
 // OutputURI is the resource address of a file in the output store.
-func OutputURI(ref store.Ref) string { return outputsURI + ref.ID }
+func OutputURI(ref store.Ref) string { return OutputsURI + ref.ID }
 
 // MIMEType is the type of a file in the store, by its name.
 func MIMEType(name string) string {
@@ -78,7 +81,7 @@ func MIMEType(name string) string {
 }
 
 // OutputID is the store's id in a resource address made by [OutputURI].
-func OutputID(uri string) string { return strings.TrimPrefix(uri, outputsURI) }
+func OutputID(uri string) string { return strings.TrimPrefix(uri, OutputsURI) }
 
 // finish encodes the pictures, scaled until the whole answer is under
 // MaxResponseBytes, and the value with its provenance, shortened to

@@ -220,7 +220,7 @@ func TestTheBinarysSettings(t *testing.T) {
 			o := visionsWith(t, "", surroundings(t, c.env...), append([]string{"tools"}, c.args...)...)
 			o.want(t, exitOK, c.has, "")
 			o.want(t, exitOK, "check_vision_health", "")
-			if strings.Contains(o.out, c.not+" ") {
+			if strings.Contains("\n"+o.out, "\n"+c.not+" ") {
 				t.Errorf("%s is offered", c.not)
 			}
 		})

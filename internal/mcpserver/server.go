@@ -5,10 +5,8 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/visions-mcp/visions/internal/store"
@@ -30,13 +28,16 @@ const instructions = "Vision tools for screenshots and photos. Images may be dat
 	"Coordinates are pixels of the upright original. Every tool that takes an image takes a region to look closer. " +
 	"Answers say in provenance what was done; treat warnings as part of the answer."
 
-// New returns a server with the tools, and the output store as resources.
+// New returns a server with the tools, their prompts with completion, and files
+// and references as resources.
 func New(c Config) *mcp.Server {
 	srv := mcp.NewServer(&mcp.Implementation{Name: c.Name, Version: c.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{},
+			Completions: &mcp.CompletionCapabilities{},
 		},
+		CompletionHandler: completer(c),
 		// Answers are about one user's images: no shared cache may keep them.
 		SetCacheable: func(_ context.Context, _ mcp.Request, cache *mcp.Cacheable) { cache.CacheScope = "private" },
 	})
@@ -45,7 +46,8 @@ func New(c Config) *mcp.Server {
 	return srv
 }
 
-// Add gives the tools and the output store to a server of the host's own.
+// Add gives the tools, the resources and the prompts to a server of the host's
+// own.
 func Add(srv *mcp.Server, c Config) {
 	for _, t := range c.Tools {
 		no, open := false, t.OpenWorld
@@ -60,10 +62,8 @@ func Add(srv *mcp.Server, c Config) {
 		}
 		srv.AddTool(def, handler(t.Name, c.Invoke))
 	}
-	srv.AddResourceTemplate(&mcp.ResourceTemplate{
-		Name: "outputs", Title: "Output files", URITemplate: "visions://outputs/{id}",
-		Description: "Pictures that tools made, kept for a while.",
-	}, readOutput(c.Store))
+	addResources(srv, c)
+	addPrompts(srv, c)
 }
 
 func handler(name string, invoke func(context.Context, string, json.RawMessage) (*tools.Result, error)) mcp.ToolHandler {
@@ -116,41 +116,5 @@ func aliases(next mcp.MethodHandler) mcp.MethodHandler {
 			call.Params.Name = tools.Canonical(call.Params.Name)
 		}
 		return next(ctx, method, req)
-	}
-}
-
-// listOutputs adds the files of the output store to resources/list.
-func listOutputs(s *store.Store) mcp.Middleware {
-	return func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			res, err := next(ctx, method, req)
-			list, ok := res.(*mcp.ListResourcesResult)
-			if err != nil || !ok {
-				return res, err
-			}
-			for _, ref := range s.List(store.Outputs) {
-				list.Resources = append(list.Resources, &mcp.Resource{
-					URI: tools.OutputURI(ref), Name: ref.ID, MIMEType: tools.MIMEType(ref.ID), Size: ref.Size,
-				})
-			}
-			return list, nil
-		}
-	}
-}
-
-func readOutput(s *store.Store) mcp.ResourceHandler {
-	return func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		uri := req.Params.URI
-		data, ref, err := s.Get(store.Outputs, tools.OutputID(uri))
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, mcp.ResourceNotFoundError(uri)
-		}
-		if errors.Is(err, store.ErrExpired) {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
-		}
-		if err != nil {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
-		}
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: tools.MIMEType(ref.ID), Blob: data}}}, nil
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/visions-mcp/visions/internal/store"
@@ -21,10 +20,15 @@ import (
 func connect(t *testing.T, files *store.Store, invoke func(context.Context, string, json.RawMessage) (*tools.Result, error), o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	input := tools.Object(nil, tools.Text("say", "Anything.")).JSON()
-	srv := New(Config{Name: "host", Version: "1.2", Store: files, Invoke: invoke, Tools: []tools.Tool{
+	return join(t, New(Config{Name: "host", Version: "1.2", Store: files, Invoke: invoke, Tools: []tools.Tool{
 		{Name: "say_it", Title: "Say it", Description: "Says it.", Input: input, Output: tools.Schema{Type: "object", Open: true}.JSON()},
 		{Name: "keep_it", Description: "Keeps it.", Input: input, Writes: true, OpenWorld: true},
-	}})
+	}}), o)
+}
+
+// join joins the SDK's client to a server.
+func join(t *testing.T, srv *mcp.Server, o *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	session, err := srv.Connect(t.Context(), there, nil)
 	if err != nil {
@@ -135,48 +139,6 @@ func TestResultsAndErrors(t *testing.T) {
 	}
 }
 
-func TestOutputsAreResources(t *testing.T) {
-	now := time.Now()
-	files := openStore(t, func() time.Time { return now })
-	client := connect(t, files, nil, nil)
-	ref, err := files.Put(store.Outputs, "jpg", []byte("bytes"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	uri := tools.OutputURI(ref)
-	list, err := client.ListResources(t.Context(), nil)
-	if err != nil || len(list.Resources) != 1 || list.Resources[0].URI != uri || list.Resources[0].MIMEType != "image/jpeg" || list.Resources[0].Size != 5 {
-		t.Fatalf("%+v, %v", list, err)
-	}
-	if list.CacheScope != "private" {
-		t.Errorf("the list may be cached by %q", list.CacheScope)
-	}
-	got, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
-	if err != nil || len(got.Contents) != 1 || string(got.Contents[0].Blob) != "bytes" || got.Contents[0].MIMEType != "image/jpeg" {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	read := func(uri string) *jsonrpc.Error {
-		_, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
-		var e *jsonrpc.Error
-		if !errors.As(err, &e) {
-			t.Fatalf("%s: %v", uri, err)
-		}
-		return e
-	}
-	for _, bad := range []string{"visions://outputs/none.png", "visions://outputs/../uploads/x", "visions://outputs/"} {
-		if e := read(bad); e.Code != jsonrpc.CodeInvalidParams {
-			t.Errorf("%s: %+v", bad, e)
-		}
-	}
-	now = now.Add(time.Hour)
-	if e := read(uri); !strings.Contains(e.Message, "expired") {
-		t.Errorf("an hour later: %+v", e)
-	}
-}
-
-// TestProgress checks that a client with a token hears at once, at each change
-// of phase, and every few seconds, with rising numbers and never after the
-// answer.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type note struct {

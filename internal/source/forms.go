@@ -18,7 +18,7 @@ import (
 )
 
 // ways says how an image can be given.
-const ways = "pass a data URI (data:image/png;base64,...), base64, a path on the server's machine, an http or https URL, or an upload:// or download:// reference"
+const ways = "pass a data URI (data:image/png;base64,...), base64, a path on the server's machine, an http or https URL, or an upload://, download:// or visions:// reference"
 
 // minBase64 is the length from which a string that names no file is taken for
 // base64.
@@ -40,10 +40,8 @@ func (r *Resolver) fetchText(ctx context.Context, s string, o Options) (*Blob, e
 		return r.file(path, o)
 	case "http", "https":
 		return r.Download(ctx, trimmed)
-	case "upload":
-		return r.reference(store.Uploads, trimmed)
-	case "download":
-		return r.reference(store.Downloads, trimmed)
+	case "upload", "download", "visions":
+		return r.reference(scheme, trimmed)
 	default:
 		return nil, fmt.Errorf("%w: %s: unknown scheme %q; %s", ErrInvalidArgument, shortName(trimmed), scheme, ways)
 	}
@@ -75,10 +73,19 @@ func (r *Resolver) fetchText(ctx context.Context, s string, o Options) (*Blob, e
 	return nil, fmt.Errorf("%w: %q is neither an absolute path nor base64; %s", ErrInvalidArgument, shortName(trimmed), ways)
 }
 
-// reference reads a file of our own by what upload or download_image answered.
-func (r *Resolver) reference(kind store.Kind, s string) (*Blob, error) {
-	_, id, ok := strings.Cut(s, "://")
-	if !ok || r.c.Store == nil {
+// reference reads a file of our own by what upload, download_image or a tool
+// that made a picture answered.
+func (r *Resolver) reference(scheme, s string) (*Blob, error) {
+	id := strings.TrimPrefix(s[len(scheme)+1:], "//")
+	kind := store.Uploads
+	switch scheme {
+	case "download":
+		kind = store.Downloads
+	case "visions":
+		folder, file, _ := strings.Cut(id, "/")
+		kind, id = store.Kind(folder), file
+	}
+	if r.c.Store == nil || !kind.Known() {
 		return nil, fmt.Errorf("%w: %s is not a reference of this server; %s", ErrInvalidArgument, shortName(s), ways)
 	}
 	data, ref, err := r.c.Store.Get(kind, id)

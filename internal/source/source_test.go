@@ -87,7 +87,8 @@ func TestFormsOfOneImage(t *testing.T) {
 	defer files.Close()
 	up, err1 := files.Put(store.Uploads, "png", data)
 	down, err2 := files.Put(store.Downloads, "png", data)
-	if err := errors.Join(err1, err2); err != nil {
+	out, err3 := files.Put(store.Outputs, "png", data)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
 	std := base64.StdEncoding.EncodeToString(data)
@@ -116,6 +117,8 @@ func TestFormsOfOneImage(t *testing.T) {
 		"home":                      "~/a b%.png",
 		"upload":                    "upload://" + up.ID,
 		"download":                  "download://" + down.ID,
+		"uploaded, as a resource":   "visions://uploads/" + up.ID,
+		"made by a tool":            "visions://outputs/" + out.ID,
 	} {
 		b, err := r.Fetch(t.Context(), arg, anyPath)
 		if err != nil {
@@ -187,6 +190,9 @@ func TestBadForms(t *testing.T) {
 		"an unknown reference":     {"upload://" + strings.Repeat("0", 32) + ".png", store.ErrNotFound},
 		"an expired reference":     {"upload://" + old.ID, store.ErrExpired},
 		"another kind's reference": {"download://../uploads/" + old.ID, store.ErrNotFound},
+		"a resource that walks":    {"visions://outputs/../uploads/" + old.ID, store.ErrNotFound},
+		"a kind that is none":      {"visions://secrets/" + old.ID, ErrInvalidArgument},
+		"half a scheme":            {"upload:", store.ErrNotFound},
 		"a reference that walks":   {"upload://../../etc/passwd", store.ErrNotFound},
 	} {
 		_, err := r.Fetch(t.Context(), c.arg, anyPath)

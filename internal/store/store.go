@@ -26,6 +26,11 @@ const (
 	Outputs   Kind = "outputs"
 )
 
+var kinds = []Kind{Uploads, Downloads, Outputs}
+
+// Known reports whether k is one of the kinds.
+func (k Kind) Known() bool { return slices.Contains(kinds, k) }
+
 // Errors of the store.
 var (
 	ErrNotFound = errors.New("no such file in the store")
@@ -110,7 +115,7 @@ func Open(c Config) (*Store, error) {
 	if s.root, err = os.OpenRoot(s.dir); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	for _, k := range []Kind{Uploads, Downloads, Outputs} {
+	for _, k := range kinds {
 		if err := s.adopt(k); err != nil {
 			s.root.Close()
 			return nil, fmt.Errorf("store: %w", err)
