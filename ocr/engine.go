@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image"
 	"strings"
-	"sync"
 )
 
 // Engine is a way to run Tesseract. Its methods may be called concurrently.
@@ -50,18 +49,24 @@ const Resolution = 70
 
 // First is an engine that uses the first of engines that works, found at first
 // use.
-func First(engines ...Engine) Engine { return &first{engines: engines} }
+func First(engines ...Engine) Engine {
+	return &first{engines: engines, lock: make(chan struct{}, 1)}
+}
 
 type first struct {
 	engines []Engine
 
-	mu     sync.Mutex
+	lock   chan struct{} // holds a token while one is chosen: waiting for it ends with a context
 	chosen Engine
 }
 
 func (f *first) choose(ctx context.Context) (Engine, Info, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	select {
+	case f.lock <- struct{}{}:
+		defer func() { <-f.lock }()
+	case <-ctx.Done():
+		return nil, Info{}, context.Cause(ctx)
+	}
 	if f.chosen != nil {
 		info, err := f.chosen.Info(ctx)
 		return f.chosen, info, err
@@ -72,6 +77,9 @@ func (f *first) choose(ctx context.Context) (Engine, Info, error) {
 		if err == nil {
 			f.chosen = e
 			return e, info, nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, Info{}, cause
 		}
 		errs = append(errs, err)
 	}

@@ -1,19 +1,19 @@
 // Package program reads text by the tesseract program, one process a page, over
 // pipes: no temporary files, nothing loaded into the host, and a process that
-// can be killed. It writes nothing to the host's standard streams.
+// can be killed with all that it started. It writes nothing to the host's
+// standard streams. OMP_THREAD_LIMIT=1 is set for the program alone.
 package program
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"image"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/visions-mcp/visions/ocr"
@@ -26,15 +26,18 @@ type Config struct {
 }
 
 // New returns the engine. It looks for nothing yet.
-func New(c Config) ocr.Engine { return &engine{c: c} }
+func New(c Config) ocr.Engine { return &engine{c: c, lock: make(chan struct{}, 1)} }
 
 type engine struct {
 	c Config
 
-	mu   sync.Mutex
-	info *ocr.Info // found once; not being there is asked again
+	lock chan struct{} // holds a token while info is looked for: waiting for it ends with a context
+	info *ocr.Info     // found once; not being there is asked again
 	path string
 }
+
+// versionDelay is what the program gets to tell its version.
+const versionDelay = 10 * time.Second
 
 // killDelay is what a killed program gets to close its pipes.
 const killDelay = 2 * time.Second
@@ -43,10 +46,18 @@ const killDelay = 2 * time.Second
 // page of 16 Mpx has under 1 MB.
 const maxOutput = 32 << 20
 
+// maxTrouble is how much of what the program says on its standard error goes
+// into an error, in bytes.
+const maxTrouble = 1 << 10
+
 // Info implements [ocr.Engine].
 func (e *engine) Info(ctx context.Context) (ocr.Info, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	select {
+	case e.lock <- struct{}{}:
+		defer func() { <-e.lock }()
+	case <-ctx.Done():
+		return ocr.Info{}, context.Cause(ctx)
+	}
 	if e.info != nil {
 		return *e.info, nil
 	}
@@ -62,7 +73,12 @@ func (e *engine) Info(ctx context.Context) (ocr.Info, error) {
 	if err != nil {
 		return ocr.Info{}, err
 	}
-	out, err := run(ctx, path, nil, "--version")
+	short, cancel := context.WithTimeoutCause(ctx, versionDelay, fmt.Errorf("no answer within %s", versionDelay))
+	defer cancel()
+	out, err := run(short, path, nil, "--version")
+	if cause := context.Cause(ctx); cause != nil {
+		return ocr.Info{}, cause
+	}
 	if err != nil {
 		return ocr.Info{}, fmt.Errorf("%w: %s --version: %w", ocr.ErrUnavailable, path, err)
 	}
@@ -113,19 +129,25 @@ func pgm(page *image.Gray) []byte {
 	return out
 }
 
-// bounded keeps the first max bytes.
+// bounded keeps the first max bytes. The buffer is no embedded field: its
+// ReadFrom would be copied with, past the bound.
 type bounded struct {
-	bytes.Buffer
-	max int
+	kept bytes.Buffer
+	max  int
+	stop bool // ends the program by a broken pipe when there is more; else the rest is dropped
+	over bool
 }
 
-var errTooMuch = errors.New("it answered more than a page can hold")
-
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.max {
-		return 0, errTooMuch
+	if room := b.max - b.kept.Len(); len(p) > room {
+		b.over = true
+		b.kept.Write(p[:room])
+		if b.stop {
+			return room, io.ErrShortWrite
+		}
+		return len(p), nil
 	}
-	return b.Buffer.Write(p)
+	return b.kept.Write(p)
 }
 
 // run runs the program on one core: with more, its threads wait for each other
@@ -133,16 +155,20 @@ func (b *bounded) Write(p []byte) (int, error) {
 func run(ctx context.Context, path string, in []byte, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = append(os.Environ(), "OMP_THREAD_LIMIT=1")
+	ownGroup(cmd)
 	cmd.WaitDelay = killDelay
 	cmd.Stdin = bytes.NewReader(in)
-	out, trouble := &bounded{max: maxOutput}, &bounded{max: 64 << 10}
+	out, trouble := &bounded{max: maxOutput, stop: true}, &bounded{max: maxTrouble}
 	cmd.Stdout, cmd.Stderr = out, trouble
 	err := cmd.Run()
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w: %s", ocr.ErrEngine, path, err, strings.TrimSpace(trouble.String()))
+	if out.over {
+		return nil, fmt.Errorf("%w: %s answered more than %d bytes, which no page holds", ocr.ErrEngine, path, maxOutput)
 	}
-	return out.Bytes(), nil
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w: %s", ocr.ErrEngine, path, err, strings.TrimSpace(trouble.kept.String()))
+	}
+	return out.kept.Bytes(), nil
 }
